@@ -127,6 +127,12 @@ export const SchemaUnreadable = defineError(
   'exception',
   'The schema of the database cannot be read: %s',
 )
+export const SqlitePathInMemory = defineError(
+  'database/sqlite-path-in-memory',
+  500,
+  'exception',
+  '[database] sqlite_path is :memory:, which names no file. Give the path of a file, or start with --memory (kind = "memory") for a database that leaves none.',
+)
 export const PostgresUrlMissing = defineError(
   'database/postgres-url-missing',
   500,

@@ -2,7 +2,7 @@
  * The database: SQLite in a file or in memory, or PostgreSQL; migrations of all plugins. Spec: [database], Versioning.
  */
 import { BUILD, definePlugin } from '../../kernel/index.ts'
-import { checkPostgresUrl } from './check-postgres-url.ts'
+import { checkPlace } from './check-place.ts'
 import { clusterSection, databaseSection, fhirDatabaseKeys } from './config.ts'
 import { Database } from './contract.ts'
 import * as errors from './errors.ts'
@@ -22,7 +22,7 @@ export default definePlugin({
   errors: { ...errors, ...postgresErrors },
   commands: { migrate: async () => (await import('./commands/migrate.ts')).default },
   setup({ config: { database, cluster, fhir }, provide, readiness, busy, plugins, clock, random, log }) {
-    checkPostgresUrl(database)
+    checkPlace(database)
     const late = createLazyDatabase(database.kind, (work) => openReadOnly(database, log, work))
     provide(Database, late.database)
     readiness('the file of the database was removed or replaced', async () => late.opened?.isInPlace() ?? true)

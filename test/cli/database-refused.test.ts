@@ -54,6 +54,19 @@ test('a folder that is missing is named, with what to do', () =>
     assert.equal(readdirSync(folder), [])
   }))
 
+test("SQLite's name of a database in memory is refused like a wrong setting, with the flag that is meant", () =>
+  inFolder(async (folder) => {
+    for (const argv of [
+      ['migrate', '--status'],
+      ['--bind', '127.0.0.1:0'],
+    ]) {
+      const { code, stderr } = await server(folder, ...argv, '--sqlite', ':memory:')
+      assert.is(code, 2)
+      assert.match(stderr, /sqlite_path is :memory:, which names no file\. .*--memory/)
+    }
+    assert.equal(readdirSync(folder), [])
+  }))
+
 test('a file in the place of the folder is named', () =>
   inFolder(async (folder) => {
     writeFileSync(join(folder, 'plain'), '')

@@ -79,6 +79,12 @@ test('a database of another encoding is refused by the status as by the start', 
   await refusedBoth(postgres.url(undefined, 'latin'), /"latin" has the encoding LATIN1; this server needs UTF8/)
 })
 
+test('a search_path without a schema that exists is refused by the status as by the start', async () => {
+  await postgres.createDatabase('noschema')
+  const url = `${postgres.url(undefined, 'noschema')}?options=${encodeURIComponent('-c search_path=nowhere')}`
+  await refusedBoth(url, /In the PostgreSQL database "noschema" search_path \(nowhere\) names no schema that exists/)
+})
+
 test('a database that is read-only is refused by the status as by the start', async () => {
   await postgres.createDatabase('rodb')
   await postgres.admin('ALTER DATABASE rodb SET default_transaction_read_only = on')

@@ -192,6 +192,12 @@ export const ReadOnlyServer = defineError(
   'exception',
   'The PostgreSQL database "%s" is read-only (%s). Name the primary, or several hosts with target_session_attrs=read-write.',
 )
+export const SchemaMissing = defineError(
+  'database/postgres-schema-missing',
+  500,
+  'exception',
+  'In the PostgreSQL database "%s" search_path (%s) names no schema that exists. Create the schema, or take search_path out of the URL or the role.',
+)
 export const RightsMissing = defineError(
   'database/postgres-rights-missing',
   500,
