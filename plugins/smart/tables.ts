@@ -5,6 +5,7 @@
 import type { SchemaChange } from '../../kernel/index.ts'
 import { sql } from '../database/service.ts'
 import { GRANT_STATE, type GrantState, grantJoins, loginMigration } from './login-tables.ts'
+import { accessChangeMigration } from './tokens/access-change-tables.ts'
 
 const tables = (bytes: string): readonly string[] => [
   // state: next, active or retired.
@@ -25,6 +26,7 @@ const tables = (bytes: string): readonly string[] => [
 export const smartMigrations: readonly SchemaChange[] = [
   { name: 'smart/0001-tokens', sql: { sqlite: tables('blob'), postgres: tables('bytea') } },
   loginMigration,
+  accessChangeMigration,
 ]
 
 export type KeyState = 'next' | 'active' | 'retired'
