@@ -10,13 +10,13 @@ import type { AuthFailureLimit } from '../../limits/service.ts'
 import { BUILT_IN } from '../clients/client.ts'
 import { TokenExpired, TokenUnknown } from '../errors.ts'
 import { mayKeep, patientAccessOf } from '../people/patient-access.ts'
-import { hashOf, tokenIdOf } from '../secret.ts'
+import { hashTextOf, tokenIdOf } from '../secret.ts'
 import { findToken, type TokenRow } from '../tables.ts'
 import { createAccessChanges } from '../tokens/access-changes.ts'
 import { isAlive } from '../tokens/access-tokens.ts'
 import { createTokenMemory } from '../tokens/token-memory.ts'
 import { isOpenRoute } from './require-token.ts'
-import { afterReading, callerOf, createTokenHolders, type TokenHolder, textOf } from './token-holder.ts'
+import { afterReading, callerOf, createTokenHolders, type TokenHolder } from './token-holder.ts'
 
 const MAX_BYTES = 96 * 2 ** 20 // of what is known of tokens: 200,000 of people with a grant of their own, or more
 const TRUSTED_MS = 1_000 // spec: a change of the person's record is seen by every server within a second
@@ -50,7 +50,8 @@ interface Hot {
 interface Shown {
   readonly request: RequestContext
   readonly authorization: string
-  readonly idHash: Buffer
+  /** A character for each byte. */
+  readonly idHash: string
   /** The version of the access changes before the token was read. */
   readonly version: number
 }
@@ -88,7 +89,7 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
     throw error.with(CHALLENGE)
   }
   /** Throws 401 when the token may not be used any more. */
-  const checkAlive = (idHash: Buffer, row: TokenRow | undefined): TokenRow => {
+  const checkAlive = (idHash: string, row: TokenRow | undefined): TokenRow => {
     if (row !== undefined && isAlive(row, clock, BUILT_IN)) return row
     memory.remove(idHash)
     const isExpired = row !== undefined && Number(row.expires_at) <= clock.now()
@@ -99,7 +100,7 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
    * Throws 401 when the person may not use the token any more. A client that acts for itself, and a person without a
    * record, are not waited for.
    */
-  const checkPerson = (request: RequestContext, idHash: Buffer, holder: TokenHolder): MaybePromise<TokenHolder> => {
+  const checkPerson = (request: RequestContext, idHash: string, holder: TokenHolder): MaybePromise<TokenHolder> => {
     const { user, isDemo, patient } = holder
     if (user === undefined) return holder
     const readAt = clock.monotonic()
@@ -112,7 +113,7 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
     })
   }
   const give = ({ authorization, idHash, version }: Shown, holder: TokenHolder, expiresAt: number): Caller => {
-    const caller = callerOf(holder, tokenIdOf(idHash))
+    const caller = callerOf(holder, tokenIdOf(Buffer.from(idHash, 'latin1')))
     if (authorization.length === USUAL_HEADER)
       hot[placeOf(authorization)] = { authorization, caller, holder, expiresAt, version }
     return caller
@@ -126,14 +127,14 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
     if (clock.now() >= memory.expiresAt()) return false
     if (memory.version() === version) return true
     const { client, grant, session } = memory.value()
-    return !changes.mayConcern(memory.version(), { token: textOf(idHash), client, grant, session })
+    return !changes.mayConcern(memory.version(), { token: idHash, client, grant, session })
   }
   const read = (shown: Shown, isKnown: boolean): MaybePromise<Caller> => {
     const { request, idHash } = shown
     // A known token skips the limit on failures, so that guesses from the same address do not lock out its holder.
     const tooMany = isKnown ? undefined : failures?.begin(request)
     if (tooMany !== undefined) throw tooMany
-    return chain(database.get<TokenRow>(findToken, [idHash]), (found) => {
+    return chain(database.get<TokenRow>(findToken, [Buffer.from(idHash, 'latin1')]), (found) => {
       const row = checkAlive(idHash, found)
       return chain<TokenHolder, Caller>(checkPerson(request, idHash, holders.ofRow(row)), (holder) => {
         if (!isKnown) failures?.succeeded(request)
@@ -162,7 +163,7 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
       if (isOpen && request.route !== '/metadata') return undefined
       const token = BEARER.exec(authorization)?.[1]
       if (token === undefined) return /^Bearer\b/i.test(authorization) ? unknown(TokenUnknown()) : undefined
-      const idHash = hashOf(token)
+      const idHash = hashTextOf(token)
       return chain<number, Caller>(changes.read(), (version) => find({ request, authorization, idHash, version }))
     },
     recheck: changes.expire,

@@ -40,7 +40,7 @@ const TEXT_BYTES = 24
 const LISTED_BYTES = 40
 
 /** A character for each byte. */
-export const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
+const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1')
 
 const bytesOf = (texts: readonly (string | undefined)[]): number =>
   texts.reduce((sum, text) => sum + (text === undefined ? 0 : TEXT_BYTES + text.length), 0)

@@ -23,15 +23,16 @@ export interface KnownToken<V> {
   readonly version: number
 }
 
+/** `idHash`: SHA-256 of a token, a character for each byte. */
 export interface TokenMemory<V> {
   /** Looks for a token. Where it is found, the next three are its own until another method is called. */
-  find(idHash: Buffer): boolean
+  find(idHash: string): boolean
   value(): V
   expiresAt(): number
   version(): number
   /** Adds the token, or replaces what is known of it. */
-  put(idHash: Buffer, known: KnownToken<V>): void
-  remove(idHash: Buffer): void
+  put(idHash: string, known: KnownToken<V>): void
+  remove(idHash: string): void
   /** Tokens that are kept, and about how many bytes they take. */
   readonly size: number
   readonly bytes: number
@@ -88,6 +89,7 @@ const freeSlot = <V>(slots: Slots<V>, slot: number): void => {
 /** `maxBytes` bounds what is kept, but for the value of the last token. */
 export const createTokenMemory = <V extends KnownValue>(maxBytes: number): TokenMemory<V> => {
   const wanted = new Uint32Array(WORDS)
+  const wantedBytes = Buffer.from(wanted.buffer)
   let slots = createSlots<V>(FIRST_SLOTS)
   let size = 0
   /** Of the values. */
@@ -96,9 +98,7 @@ export const createTokenMemory = <V extends KnownValue>(maxBytes: number): Token
   let at = 0
   let hand = 0
 
-  const readHash = (idHash: Buffer): void => {
-    for (let word = 0; word < WORDS; word += 1) wanted[word] = idHash.readUInt32LE(word * 4)
-  }
+  const readHash = (idHash: string): void => void wantedBytes.write(idHash, 'latin1')
   const bytes = (): number => slots.count * SLOT_BYTES + ownBytes
   const removeAt = (slot: number): void => {
     ownBytes -= slots.values[slot]?.bytes ?? 0
