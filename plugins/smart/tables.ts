@@ -113,14 +113,17 @@ export const insertJti = sql(
 )
 export const pruneJtis = sql('smart.jti-prune', 'DELETE FROM oauth_jti WHERE expires_at < ?')
 
-export interface UntoldRow {
+export interface PendingAuditEventRow {
   readonly operation: string
   readonly client: string | null
 }
 
-export const insertUntold = sql(
-  'smart.untold-insert',
+export const insertPendingAuditEvent = sql(
+  'smart.audit-event-insert',
   'INSERT INTO smart_untold (id, operation, client) VALUES (?, ?, ?)',
 )
-export const findUntold = sql('smart.untold', 'SELECT 1 AS found FROM smart_untold LIMIT 1')
-export const takeUntold = sql('smart.untold-take', 'DELETE FROM smart_untold RETURNING operation, client')
+export const findPendingAuditEvent = sql('smart.audit-event', 'SELECT 1 AS found FROM smart_untold LIMIT 1')
+export const takePendingAuditEvents = sql(
+  'smart.audit-event-take',
+  'DELETE FROM smart_untold RETURNING operation, client',
+)
