@@ -84,7 +84,7 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
   const isPersonTrusted = (holder: TokenHolder): boolean =>
     holder.user === undefined || clock.monotonic() - holder.personReadAt < TRUSTED_MS
   const isTrusted = ({ holder, version, expiresAt }: Hot): boolean =>
-    version === changes.version && changes.isCurrent() && clock.now() < expiresAt && isPersonTrusted(holder)
+    changes.isCurrent() && version === changes.version && clock.now() < expiresAt && isPersonTrusted(holder)
   const unknown = (error: ServerError): never => {
     throw error.with(CHALLENGE)
   }

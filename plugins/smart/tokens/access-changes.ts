@@ -13,6 +13,7 @@ import {
 } from './access-change-tables.ts'
 
 const CURRENT_MS = 1_000 // spec: a revocation is seen by every server within a second
+const RENEW_MS = 500 // changes of this age are read again beside requests, so that none of them waits for it
 const MAX_READ = 1_000 // changes that are told apart in one query; where there are more, every token counts as changed
 const MAX_KEPT = 20_000
 /** After a longer pause every token counts as changed: meanwhile another PostgreSQL server may have taken over. */
@@ -22,7 +23,7 @@ const LONGEST_PAUSE_MS = 5_000
 export type Dependencies = Readonly<Record<DependencyKind, string | undefined>>
 
 export interface AccessChanges {
-  /** True while `version` is less than a second old. */
+  /** True while `version` is less than a second old. In the second half of it the changes are read again. */
   isCurrent(): boolean
   /** Grows with each change that this server has read. */
   readonly version: number
@@ -107,17 +108,32 @@ export const createAccessChanges = (database: Database, clock: Clock): AccessCha
       )
     })
   }
-  const isCurrent = (): boolean => clock.monotonic() - currentAt < CURRENT_MS
-  const read = (): MaybePromise<number> => {
-    if (isCurrent()) return version
-    // One at a time, because each begins where the one before has ended.
-    if (reading !== undefined) return reading.then(read)
+  const start = (): MaybePromise<number> => {
     const asked = ask()
     if (!(asked instanceof Promise)) return asked
     reading = asked.finally(() => {
       reading = undefined
     })
     return reading
+  }
+  /** Whether it fails is told by the next request that has to wait for it. */
+  const renew = (): void => {
+    if (reading !== undefined) return
+    try {
+      const asked = start()
+      if (asked instanceof Promise) asked.catch(() => undefined)
+    } catch {}
+  }
+  const isCurrent = (): boolean => {
+    const age = clock.monotonic() - currentAt
+    if (age >= CURRENT_MS) return false
+    if (age >= RENEW_MS) renew()
+    return true
+  }
+  const read = (): MaybePromise<number> => {
+    if (isCurrent()) return version
+    // One at a time, because each begins where the one before has ended.
+    return reading === undefined ? start() : reading.then(read)
   }
   return {
     isCurrent,
