@@ -41,13 +41,15 @@ const sqliteTriggers = WATCHED.flatMap(({ kind, table, key, isBinary, where }) =
   }),
 )
 
+const MAX_LISTED = 100 // rows of a statement that are listed one by one; of more there is one entry, of kind `all`
+
 // Once for each statement, because pruning deletes many rows by one.
 const postgresTriggers = WATCHED.flatMap(({ kind, table, key, isBinary, where }) => {
   const id = isBinary ? `encode(gone.${key}, 'hex')` : `gone.${key}`
   const counts = where === undefined ? 'true' : where('gone')
   const name = `${table}_changed`
   return [
-    `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE next bigint; BEGIN IF NOT EXISTS (SELECT 1 FROM gone WHERE ${counts}) THEN RETURN NULL; END IF; UPDATE smart_access_change_count SET last = last + 1 RETURNING last INTO next; INSERT INTO smart_access_change (number, kind, id) SELECT next, '${kind}', ${id} FROM gone WHERE ${counts}; RETURN NULL; END $$`,
+    `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE next bigint; many bigint; BEGIN SELECT count(*) INTO many FROM gone WHERE ${counts}; IF many = 0 THEN RETURN NULL; END IF; UPDATE smart_access_change_count SET last = last + 1 RETURNING last INTO next; IF many > ${MAX_LISTED} THEN INSERT INTO smart_access_change (number, kind, id) VALUES (next, 'all', ''); ELSE INSERT INTO smart_access_change (number, kind, id) SELECT next, '${kind}', ${id} FROM gone WHERE ${counts}; END IF; RETURN NULL; END $$`,
     ...['UPDATE', 'DELETE'].map(
       (change) =>
         `CREATE TRIGGER ${table}_${change.toLowerCase()} AFTER ${change} ON ${table} REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION ${name}()`,
@@ -69,7 +71,8 @@ export const lastAccessChange = sql('smart.access-change-last', 'SELECT last FRO
 export interface AccessChangeRow {
   /** All changes of one statement may have the same. */
   readonly number: number | string
-  readonly kind: DependencyKind
+  /** `all`: whatever a token depends on may have changed. */
+  readonly kind: DependencyKind | 'all'
   /** Bytes in hexadecimal. */
   readonly id: string
 }

@@ -60,9 +60,9 @@ export const createAccessChanges = (database: Database, clock: Clock): AccessCha
   const learn = (before: number, newest: number, rows: readonly AccessChangeRow[]): void => {
     let reached = before
     let isWhole = rows.length <= MAX_READ && changedIn.size + rows.length <= MAX_KEPT
-    for (const { number } of rows) {
+    for (const { number, kind } of rows) {
       // A gap: changes were removed before this server read them.
-      if (Number(number) > reached + 1) isWhole = false
+      if (kind === 'all' || Number(number) > reached + 1) isWhole = false
       reached = Number(number)
     }
     if (!isWhole || reached < newest) {

@@ -6,7 +6,7 @@ import { pruneJtis, pruneTokens } from '../tables.ts'
 import { pruneAccessChanges } from './access-change-tables.ts'
 
 const EACH_MS = 5 * 60_000
-const CHANGES = 10_000 // kept of the list of changes: many times what a second brings
+const CHANGES = 10_000 // numbers kept of the list of changes: many times what a second brings
 const EXPIRED_MS = 3_600_000 // how long an expired token is answered with `TokenExpired`; then it is deleted
 
 export const createPruning = (database: Database, clock: Clock, log: Logger) => {
