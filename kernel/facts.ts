@@ -48,6 +48,8 @@ export interface FactDetails {
   patients?(): readonly string[]
   /** Search parameters as they were sent. */
   query?(): string
+  /** Scopes that were granted, separated by spaces. Where search parameters are not stored, their conditions are not. */
+  scopes?(): string
   /** Number of resources shown, where one fact covers more than one page of them. */
   readonly count?: number
 }

@@ -24,10 +24,10 @@ import { createInitialSecrets } from './initial-secrets.ts'
 import { createPublishedKeys } from './keys/published-keys.ts'
 import { launchEndpoint } from './launches/launch-endpoint.ts'
 import { loginRoutes } from './login-routes.ts'
+import { createAuditEventWriter } from './pending-audit-events.ts'
 import type { InstalledScopes } from './scopes/installed-scopes.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createPruning } from './tokens/prune.ts'
-import { createUntoldTeller } from './untold.ts'
 
 export interface AuthorizationServerParts
   extends Pick<Host, 'run' | 'clock' | 'random' | 'log' | 'request' | 'tellOperator'> {
@@ -83,7 +83,7 @@ export const createAuthorizationServer = (parts: AuthorizationServerParts): Auth
   const hasLogin = parts.provider !== undefined || smart.demo_login
   const sessions = createSessions(database, clock)
   const grants = { database, clock, run, resources, signer: keys, bearer, installedScopes }
-  const lives = [keys, apps, createPruning(database, clock, log), createUntoldTeller(parts)]
+  const lives = [keys, apps, createPruning(database, clock, log), createAuditEventWriter(parts)]
   return {
     bearer,
     apps,
@@ -102,7 +102,7 @@ export const createAuthorizationServer = (parts: AuthorizationServerParts): Auth
     lifecycle: {
       async start() {
         for (const one of lives) await one.start()
-        for (const line of secrets.told) parts.tellOperator(line)
+        for (const line of secrets.terminalLines) parts.tellOperator(line)
       },
       stop: async () => void (await Promise.all(lives.map((one) => one.stop()))),
     },

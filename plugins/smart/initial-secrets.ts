@@ -8,7 +8,7 @@ export interface InitialSecrets {
   readonly dcrToken: Buffer
   readonly confidentialSecret: Buffer
   /** Lines with the generated secrets, to be written to a terminal only; empty when both are in the settings. */
-  readonly told: readonly string[]
+  readonly terminalLines: readonly string[]
 }
 
 export const createInitialSecrets = (given: {
@@ -20,7 +20,7 @@ export const createInitialSecrets = (given: {
   return {
     dcrToken: hashOf(dcrToken),
     confidentialSecret: hashOf(secret),
-    told: [
+    terminalLines: [
       ...(given.dcr_token === undefined ? [`SERVER_SMART_DCR_TOKEN (${until}): ${dcrToken}`] : []),
       ...(given.confidential_secret === undefined ? [`SERVER_SMART_CONFIDENTIAL_SECRET (${until}): ${secret}`] : []),
     ],

@@ -21,7 +21,7 @@ export interface LoginParts extends Pick<Host, 'run'> {
   readonly clients: Clients
   readonly sessions: Sessions
   readonly installedScopes: InstalledScopes
-  readonly bearer: Pick<BearerCallers, 'forgetSession'>
+  readonly bearer: Pick<BearerCallers, 'recheck'>
   readonly provider: ProviderLogin | undefined
   readonly smart: {
     readonly patient?: string

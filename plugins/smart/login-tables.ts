@@ -183,23 +183,35 @@ export interface RefreshRow extends GrantRow, GrantState {
   readonly grant_id: Uint8Array
   readonly client_id: string
   readonly expires_at: number
+  /** By the clock of the database, as `read_at`, the time of the query. */
   readonly consumed_at: number | null
+  readonly read_at: number
 }
 
 const REFRESH = 2 // kind in oauth_token
+
+/** The time of the database, which servers have in common, in milliseconds since the epoch. */
+const databaseTime = {
+  sqlite: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+  postgres: 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)',
+}
+const withDatabaseTime = (name: string, textOf: (now: string) => string) =>
+  sql(name, { sqlite: textOf(databaseTime.sqlite), postgres: textOf(databaseTime.postgres) })
 
 export const insertRefresh = sql(
   'smart.refresh-insert',
   `INSERT INTO oauth_token (id_hash, kind, grant_id, client_id, scope, iat, expires_at) VALUES (?, ${REFRESH}, ?, ?, '', ?, ?)`,
 )
-export const findRefresh = sql(
+export const findRefresh = withDatabaseTime(
   'smart.refresh',
-  `SELECT t.grant_id, t.client_id, t.expires_at, t.consumed_at, ${GRANT}, ${GRANT_STATE} FROM oauth_token t ${grantJoins('t')} WHERE t.id_hash = ? AND t.kind = ${REFRESH}`,
+  (now) =>
+    `SELECT t.grant_id, t.client_id, t.expires_at, t.consumed_at, ${now} AS read_at, ${GRANT}, ${GRANT_STATE} FROM oauth_token t ${grantJoins('t')} WHERE t.id_hash = ? AND t.kind = ${REFRESH}`,
 )
 /** Returns no row when the token was used before. */
-export const consumeRefresh = sql(
+export const consumeRefresh = withDatabaseTime(
   'smart.refresh-consume',
-  `UPDATE oauth_token SET consumed_at = ? WHERE id_hash = ? AND kind = ${REFRESH} AND consumed_at IS NULL RETURNING grant_id`,
+  (now) =>
+    `UPDATE oauth_token SET consumed_at = ${now} WHERE id_hash = ? AND kind = ${REFRESH} AND consumed_at IS NULL RETURNING grant_id`,
 )
 
 /** Deletes the rows that expired before the given time. */

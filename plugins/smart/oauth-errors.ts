@@ -4,7 +4,11 @@
  */
 import { defineError, type ErrorKind, type IssueCode, type ServerError } from '../../kernel/index.ts'
 
-const CODES = new Map<string, string>([['smart/token-in-url', 'invalid_request']]) as ReadonlyMap<string, string>
+/** Codes of errors whose key does not have them. */
+const CODES: ReadonlyMap<string, string> = new Map([
+  ['smart/token-in-url', 'invalid_request'],
+  ['smart/too-many-scopes', 'invalid_scope'],
+])
 
 const oauth = (code: string, status: number, issue: IssueCode, template: string): ErrorKind =>
   defineError(`smart/oauth-${code.replaceAll('_', '-')}`, status, issue, template)
@@ -23,6 +27,12 @@ export const InvalidScope = oauth(
   400,
   'invalid',
   'None of the scopes that were asked for can be granted to this client.',
+)
+export const TooManyScopes = defineError(
+  'smart/too-many-scopes',
+  400,
+  'too-costly',
+  'The request asks for more than %s scopes. Ask for fewer, or for scopes that cover several types.',
 )
 export const UnauthorizedClient = oauth(
   'unauthorized_client',

@@ -5,6 +5,7 @@
 import type { SchemaChange } from '../../kernel/index.ts'
 import { sql } from '../database/service.ts'
 import { GRANT_STATE, type GrantState, grantJoins, loginMigration } from './login-tables.ts'
+import { accessChangeMigration } from './tokens/access-change-tables.ts'
 
 const tables = (bytes: string): readonly string[] => [
   // state: next, active or retired.
@@ -25,6 +26,7 @@ const tables = (bytes: string): readonly string[] => [
 export const smartMigrations: readonly SchemaChange[] = [
   { name: 'smart/0001-tokens', sql: { sqlite: tables('blob'), postgres: tables('bytea') } },
   loginMigration,
+  accessChangeMigration,
 ]
 
 export type KeyState = 'next' | 'active' | 'retired'
@@ -111,14 +113,17 @@ export const insertJti = sql(
 )
 export const pruneJtis = sql('smart.jti-prune', 'DELETE FROM oauth_jti WHERE expires_at < ?')
 
-export interface UntoldRow {
+export interface PendingAuditEventRow {
   readonly operation: string
   readonly client: string | null
 }
 
-export const insertUntold = sql(
-  'smart.untold-insert',
+export const insertPendingAuditEvent = sql(
+  'smart.audit-event-insert',
   'INSERT INTO smart_untold (id, operation, client) VALUES (?, ?, ?)',
 )
-export const findUntold = sql('smart.untold', 'SELECT 1 AS found FROM smart_untold LIMIT 1')
-export const takeUntold = sql('smart.untold-take', 'DELETE FROM smart_untold RETURNING operation, client')
+export const findPendingAuditEvent = sql('smart.audit-event', 'SELECT 1 AS found FROM smart_untold LIMIT 1')
+export const takePendingAuditEvents = sql(
+  'smart.audit-event-take',
+  'DELETE FROM smart_untold RETURNING operation, client',
+)

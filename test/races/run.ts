@@ -21,7 +21,7 @@ for (const [kind, servers] of [
   const { codes, refreshes, survivors, killed, faults } = await raceTokens(all, { rounds, at })
   const twice = [...codes, ...refreshes].filter((wins) => wins > 1).length
   const never = [...codes, ...refreshes].filter((wins) => wins === 0).length
-  wrong += twice + never + survivors + faults.length
+  wrong += twice + never + survivors + killed + faults.length
   const seconds = Math.round((performance.now() - began) / 1000)
   console.log(
     `${kind.name}, ${servers} of a server: ${rounds} rounds of ${at} in ${seconds} s; ${twice} used twice, ${never} never, ` +

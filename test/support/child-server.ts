@@ -8,10 +8,12 @@ import { basic } from './server-with.ts'
 /** Loaded only when they are named, because most tests use none. */
 const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlugin }>>> = {
   audit: () => import('../../plugins/audit/index.ts'),
+  cors: () => import('../../plugins/cors/index.ts'),
   limited: () => import('./limited-plugin.ts'),
   limits: () => import('../../plugins/limits/index.ts'),
   metering: () => import('../../plugins/metering/index.ts'),
   references: () => import('../../plugins/references/index.ts'),
+  smart: () => import('../../plugins/smart/index.ts'),
   turns: () => import('./turns-plugin.ts'),
   validation: () => import('../../plugins/validation/index.ts'),
 }
@@ -20,6 +22,7 @@ const given = JSON.parse(process.argv[2] ?? '{}') as Record<string, unknown>
 // Replace the small set of definitions that suffices for most tests.
 const definitions = new Map<string, () => Promise<AnyPlugin>>([
   ['all-definitions', async () => (await import('./stub-definitions.ts')).stubDefinitions('all')],
+  ['clinic-definitions', async () => (await import('./login-clinic.ts')).clinicDefinitions],
   ['search-definitions', async () => (await import('./search-definitions.ts')).searchDefinitions()],
 ])
 const names = process.argv.slice(3)

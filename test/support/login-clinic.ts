@@ -7,7 +7,7 @@ import limits from '../../plugins/limits/index.ts'
 import probes from '../../plugins/probes/index.ts'
 import smart from '../../plugins/smart/index.ts'
 import { fhirPlugins } from './fhir-plugins.ts'
-import type { TestServer } from './server-with.ts'
+import type { AnsweringServer, TestServer } from './server-with.ts'
 import { basicOf, ISSUER, type Parameters, postForm, register, type SmartOptions, smartServer } from './smart-server.ts'
 import { stubDefinitions } from './stub-definitions.ts'
 import { type BrowserPage, createTestBrowser, type TestBrowser } from './test-browser.ts'
@@ -32,16 +32,11 @@ const DEFINITIONS = [
 const PARAMETERS =
   /^(SearchParameter-(Patient|Observation|Condition|Encounter|Practitioner|RelatedPerson|Resource|clinical|individual)-|CompartmentDefinition-patient)/
 
-/** As the shared plugins of a server, with what scopes and pickers need. */
-export const clinicPlugins = [
-  database,
-  stubDefinitions(DEFINITIONS, PARAMETERS),
-  ...fhirPlugins,
-  probes,
-  limits,
-  cors,
-  smart,
-]
+/** What scopes and pickers need. */
+export const clinicDefinitions = stubDefinitions(DEFINITIONS, PARAMETERS)
+
+/** As the shared plugins of a server. */
+export const clinicPlugins = [database, clinicDefinitions, ...fhirPlugins, probes, limits, cors, smart]
 
 const encounter = (id: string, patient: string): Json => ({
   ...{ resourceType: 'Encounter', id, status: 'finished' },
@@ -105,7 +100,7 @@ export interface App {
 export const REDIRECT = 'https://app.example.org/callback'
 
 /** A public client, unless the metadata say more. */
-export const registerApp = async (server: TestServer, metadata: Json = {}): Promise<App> => {
+export const registerApp = async (server: AnsweringServer, metadata: Json = {}): Promise<App> => {
   const all = {
     client_name: 'Growth chart',
     redirect_uris: [REDIRECT],
@@ -181,13 +176,13 @@ const proofOf = ({ id, secret }: App): { form: Parameters; headers: Record<strin
     ? { form: { client_id: id }, headers: {} }
     : { form: {}, headers: { authorization: basicOf(id, secret) } }
 
-export const exchange = (server: TestServer, app: App, code: string, verifier: string, more: Parameters = {}) => {
+export const exchange = (server: AnsweringServer, app: App, code: string, verifier: string, more: Parameters = {}) => {
   const { form, headers } = proofOf(app)
   const own = { grant_type: 'authorization_code', code, redirect_uri: app.redirectUri, code_verifier: verifier }
   return postForm(server, '/oauth/token', { ...own, ...form, ...more }, headers)
 }
 
-export const refresh = (server: TestServer, app: App, token: string, more: Parameters = {}) => {
+export const refresh = (server: AnsweringServer, app: App, token: string, more: Parameters = {}) => {
   const { form, headers } = proofOf(app)
   return postForm(
     server,
@@ -205,7 +200,7 @@ export interface Tokens extends Json {
 
 /** The whole flow: the tokens of a person who has consented to everything. */
 export const tokensOf = async (
-  server: TestServer,
+  server: AnsweringServer,
   app: App,
   scope: string,
   more: Readonly<Record<string, string | undefined>> = {},

@@ -15,6 +15,9 @@ export interface TestServer extends Kernel {
   readonly lines: readonly Record<string, unknown>[]
 }
 
+/** What most steps of a test need of a server, which may be in another process: see remote-server.ts. */
+export type AnsweringServer = Pick<TestServer, 'inject'>
+
 export interface TestServerOptions extends Partial<Omit<KernelOptions, 'log'>> {
   readonly settings?: Record<string, unknown>
 }

@@ -4,7 +4,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import { exportJWK, SignJWT } from 'jose'
 import limits from '../../plugins/limits/index.ts'
 import smart from '../../plugins/smart/index.ts'
-import { basic, serverWith, type TestServer, type TestServerOptions } from './server-with.ts'
+import { type AnsweringServer, basic, serverWith, type TestServer, type TestServerOptions } from './server-with.ts'
 
 export const ISSUER = 'https://fhir.example.org/r4'
 export const TOKEN_URL = `${ISSUER}/oauth/token`
@@ -36,7 +36,7 @@ export const FORM = 'application/x-www-form-urlencoded'
 
 /** Sends a form; a text is sent as it is. */
 export const postForm = (
-  server: TestServer,
+  server: AnsweringServer,
   path: string,
   body: Parameters | string | Buffer,
   headers: Readonly<Record<string, string>> = {},
@@ -48,7 +48,11 @@ export const postForm = (
     payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : new URLSearchParams(body).toString(),
   })
 
-export const register = (server: TestServer, metadata: object, token = DCR_TOKEN): Promise<LightMyRequestResponse> =>
+export const register = (
+  server: AnsweringServer,
+  metadata: object,
+  token = DCR_TOKEN,
+): Promise<LightMyRequestResponse> =>
   server.inject({
     method: 'POST',
     url: '/oauth/register',
@@ -80,7 +84,7 @@ export interface Service {
 
 /** Registers a backend service with its key. */
 export const registerService = async (
-  server: TestServer,
+  server: AnsweringServer,
   { scope = 'system/*.cruds', key, ...more }: { scope?: string; key?: SigningKey; [name: string]: unknown } = {},
 ): Promise<Service> => {
   const own = key ?? (await signingKey())
@@ -107,7 +111,7 @@ export const assertionOf = (
 
 /** Asks for a token with an assertion. */
 export const askToken = (
-  server: TestServer,
+  server: AnsweringServer,
   assertion: string,
   more: Parameters = { scope: 'system/*.rs' },
 ): Promise<LightMyRequestResponse> =>
@@ -119,7 +123,7 @@ export const askToken = (
   })
 
 /** An access token of the service. */
-export const tokenOf = async (server: TestServer, service: Service, scope = 'system/*.cruds', now?: number) => {
+export const tokenOf = async (server: AnsweringServer, service: Service, scope = 'system/*.cruds', now?: number) => {
   const answer = await askToken(server, await assertionOf(service, now === undefined ? {} : { now }), { scope })
   if (answer.statusCode !== 200) throw new Error(`no token: ${answer.body}`)
   return (answer.json() as { access_token: string }).access_token

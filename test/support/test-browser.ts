@@ -1,6 +1,6 @@
 /** A browser as far as logins need one: it keeps cookies, follows redirects inside the server, and submits forms. */
 import type { LightMyRequestResponse } from 'fastify'
-import type { TestServer } from './server-with.ts'
+import type { AnsweringServer } from './server-with.ts'
 import { FORM, ISSUER } from './smart-server.ts'
 
 export interface BrowserPage {
@@ -61,7 +61,7 @@ const ownFields = (form: string): FormFields => {
 const hasField = (form: string, name: string): boolean =>
   [...form.matchAll(/<(?:input|button)\b[^>]*>/g)].some(([tag]) => attribute(tag, 'name') === name)
 
-export const createTestBrowser = (server: TestServer): TestBrowser => {
+export const createTestBrowser = (server: AnsweringServer): TestBrowser => {
   const cookies = new Map<string, string>()
   const keep = (set: string | string[] | number | undefined): void => {
     for (const line of [set ?? []].flat()) {

@@ -11,7 +11,7 @@ import {
   type Tokens,
   tokensOf,
 } from './login-clinic.ts'
-import type { TestServer } from './server-with.ts'
+import type { AnsweringServer } from './server-with.ts'
 import { createTestBrowser } from './test-browser.ts'
 
 export interface RaceResult {
@@ -35,14 +35,14 @@ const faultsOf = (answers: readonly Answer[]): string[] =>
     .map(({ body }) => body)
 
 export const raceTokens = async (
-  servers: readonly TestServer[],
+  servers: readonly AnsweringServer[],
   { rounds, at }: { readonly rounds: number; readonly at: number },
 ): Promise<RaceResult> => {
-  const [first] = servers as readonly [TestServer]
+  const [first] = servers as readonly [AnsweringServer]
   const app: App = await registerApp(first)
   const browser = createTestBrowser(first)
-  const atOnce = (work: (server: TestServer) => Promise<Answer>): Promise<Answer[]> =>
-    Promise.all(Array.from({ length: at }, (_, n) => work(servers[n % servers.length] as TestServer)))
+  const atOnce = (work: (server: AnsweringServer) => Promise<Answer>): Promise<Answer[]> =>
+    Promise.all(Array.from({ length: at }, (_, n) => work(servers[n % servers.length] as AnsweringServer)))
   const isAlive = async ({ access_token: token }: Tokens): Promise<boolean> => {
     // Asked of a server that has not cached the token.
     const { statusCode } = await first.inject({ url: '/metadata', headers: bearing(token) })

@@ -1,11 +1,13 @@
 /** The database plugin with a wrapper that counts queries and transactions, and can make transactions fail. */
 import { type AnyPlugin, definePlugin } from '../../kernel/index.ts'
 import database from '../../plugins/database/index.ts'
-import { Database, type MaybePromise } from '../../plugins/database/service.ts'
+import { Database, type MaybePromise, type Sql } from '../../plugins/database/service.ts'
 
 export interface DatabaseWatch {
   /** Number of queries and transactions until now. */
   asked: number
+  /** How often each statement was asked outside of transactions, by its name. */
+  readonly statements: Map<string, number>
   /** Number of open transactions. */
   busy: number
   /** While true, transactions fail. */
@@ -17,15 +19,22 @@ export interface DatabaseWatch {
 }
 
 export const watchedDatabase = (): { readonly plugin: AnyPlugin; readonly watch: DatabaseWatch } => {
-  const watch: DatabaseWatch = { asked: 0, busy: 0, refuses: false, before: undefined, behind: undefined }
+  const watch: DatabaseWatch = {
+    ...{ asked: 0, statements: new Map<string, number>(), busy: 0, refuses: false },
+    ...{ before: undefined, behind: undefined },
+  }
+  const count = ({ name }: Sql): void => {
+    watch.asked += 1
+    watch.statements.set(name, (watch.statements.get(name) ?? 0) + 1)
+  }
   const watched = (inner: Database): Database => ({
     ...inner,
     get: (statement, params) => {
-      watch.asked += 1
+      count(statement)
       return inner.get(statement, params)
     },
     all: <R>(...asked: Parameters<Database['all']>): MaybePromise<R[]> => {
-      watch.asked += 1
+      count(asked[0])
       const { before } = watch
       if (before !== undefined) return before().then(() => inner.all<R>(...asked))
       const rows = inner.all<R>(...asked)
@@ -36,7 +45,7 @@ export const watchedDatabase = (): { readonly plugin: AnyPlugin; readonly watch:
       })
     },
     longQuery: async <R>(...asked: Parameters<Database['longQuery']>): Promise<R[]> => {
-      watch.asked += 1
+      count(asked[0])
       await watch.before?.()
       const rows = await inner.longQuery<R>(...asked)
       await watch.behind?.()

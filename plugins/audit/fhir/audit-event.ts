@@ -89,6 +89,12 @@ const queryOf = (row: Row, kind: EventKind): object | undefined => {
   }
 }
 
+/** The scopes that a consent or a token has given. */
+const scopesOf = ({ query }: Row, kind: EventKind): object | undefined =>
+  kind !== 'auth' || query === null
+    ? undefined
+    : { type: SYSTEM_OBJECT, detail: query.split(' ').map((scope) => ({ type: 'scope', valueString: scope })) }
+
 const patientOf = ({ patient }: Row): object | undefined =>
   patient === null
     ? undefined
@@ -127,7 +133,7 @@ export const toAuditEvent = (row: Row, chain: string): object => {
   const kind = KINDS[row.kind] ?? 'request'
   const operation = row.operation ?? undefined
   const outcome = outcomeOf(row.status)
-  const entity = [dataOf, queryOf, patientOf, outcomeEntity, requestOf, numberOf]
+  const entity = [dataOf, queryOf, scopesOf, patientOf, outcomeEntity, requestOf, numberOf]
     .map((make) => make(row, kind))
     .filter((one) => one !== undefined)
   return {

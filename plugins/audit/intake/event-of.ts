@@ -16,6 +16,19 @@ const addressOf = ({ address }: RequestContext): string | undefined => (address 
 const withoutQuery = (details: FactDetails): FactDetails =>
   details.query === undefined ? details : { patients: () => details.patients?.() ?? [] }
 
+/** The conditions of scopes are search parameters: `?` is all that stays of them. */
+const withoutConditions = (scopes: string): string => scopes.replaceAll(/\?\S*/g, '?')
+
+/** Scopes are stored where other events have the search parameters. */
+const detailsOf = (details: FactDetails, withQuery: boolean): FactDetails => {
+  const { scopes, patients } = details
+  if (scopes === undefined) return withQuery ? details : withoutQuery(details)
+  return {
+    patients: () => patients?.() ?? [],
+    query: () => (withQuery ? scopes() : withoutConditions(scopes())),
+  }
+}
+
 /** Lists the members one by one, because it runs for each read and an intermediate object would take longer. */
 export const eventOf = (
   { request, interaction, status, version, hidden, details }: AuditFact,
@@ -28,7 +41,7 @@ export const eventOf = (
   id: idOf(interaction.id),
   // A resource that never existed has version 0.
   version: version === 0 ? undefined : (version ?? interaction.version),
-  details: details === undefined || withQuery ? details : withoutQuery(details),
+  details: details && detailsOf(details, withQuery),
   client: request.caller.client,
   user: request.caller.user,
   tokenId: request.caller.tokenId,

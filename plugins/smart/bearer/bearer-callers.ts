@@ -1,39 +1,31 @@
 /**
- * Finds the caller of an access token. RFC 6750. A cached token and the record of its person are read from the database
- * again after a second, so that each server notices a revocation, and what has become of the person.
+ * Finds the caller of an access token. RFC 6750. What was read of a token is used again as long as the list of changes,
+ * which is read each second, has nothing about it; the record of its person is read again after a second. So each server
+ * notices a revocation, and what has become of the person.
  */
-import { LRUCache } from 'lru-cache'
 import type { Caller, Clock, RequestContext, ServerError } from '../../../kernel/index.ts'
 import { chain, type Database, type MaybePromise } from '../../database/service.ts'
 import type { Resources } from '../../fhir/service.ts'
 import type { AuthFailureLimit } from '../../limits/service.ts'
 import { BUILT_IN } from '../clients/client.ts'
 import { TokenExpired, TokenUnknown } from '../errors.ts'
-import { contextOf } from '../grants/launch-context.ts'
-import { mayKeep, type PatientAccess, patientAccessOf } from '../people/patient-access.ts'
-import { personOf } from '../people/person.ts'
-import { hashOf, tokenIdOf } from '../secret.ts'
+import { mayKeep, patientAccessOf } from '../people/patient-access.ts'
+import { hashTextOf, tokenIdOf } from '../secret.ts'
 import { findToken, type TokenRow } from '../tables.ts'
+import { createAccessChanges } from '../tokens/access-changes.ts'
 import { isAlive } from '../tokens/access-tokens.ts'
+import { createTokenMemory } from '../tokens/token-memory.ts'
 import { isOpenRoute } from './require-token.ts'
+import { afterReading, callerOf, createTokenHolders, type TokenHolder } from './token-holder.ts'
 
-const MAX_KNOWN = 20_000
-const TRUSTED_MS = 1_000 // spec: a revocation is seen by every server within a second; so is a change of the person's record
+const MAX_BYTES = 96 * 2 ** 20 // of what is known of tokens: 200,000 of people with a grant of their own, or more
+const TRUSTED_MS = 1_000 // spec: a change of the person's record is seen by every server within a second
 
 const USUAL_HEADER = 'Bearer '.length + 43 // characters; 43 of them are 256 bits in base64url
+const HOT = 4_096 // headers that are recognised without hashing them; a power of two
 
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i
 const CHALLENGE = { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } }
-
-interface Known {
-  readonly caller: Caller
-  readonly expiresAt: number
-  /** Ids in hexadecimal of the grant and of the session it depends on. */
-  readonly grant: string | undefined
-  readonly session: string | undefined
-  /** Monotonic time of the last look-up in the database, in milliseconds; -Infinity asks for another one. */
-  askedAt: number
-}
 
 export interface BearerCallers {
   /**
@@ -41,32 +33,39 @@ export interface BearerCallers {
    * token, and 429 after too many unknown tokens from one address.
    */
   identify(request: RequestContext): MaybePromise<Caller | undefined>
-  /** Removes a token from the cache after this server has revoked it. */
-  forget(token: string): void
-  /** Likewise, all tokens of a grant. */
-  forgetGrant(grantId: Uint8Array): void
-  /** Likewise, all tokens that depend on a session. */
-  forgetSession(idHash: Uint8Array): void
+  /** Lets no token be used before the changes are read again: call it when this server has revoked something. */
+  recheck(): void
 }
 
-const hexOf = (bytes: Uint8Array | null): string | undefined =>
-  bytes === null ? undefined : Buffer.from(bytes).toString('hex')
-
-/** The caller that a token stands for. `relatedTo` is the patient of a RelatedPerson. */
-const callerOf = (row: TokenRow, idHash: Buffer, relatedTo: string | undefined): Caller => {
-  const scopes = Object.freeze(row.scope.split(' '))
-  const own = { client: row.client_id, scopes, tokenId: tokenIdOf(idHash) }
-  if (row.person === null || row.context === null) return Object.freeze({ kind: 'client', ...own })
-  const { fhirUser } = personOf(row.person)
-  const { patient, encounter } = contextOf(row.context)
-  return Object.freeze({
-    kind: 'user',
-    ...own,
-    ...(fhirUser !== undefined && { user: fhirUser }),
-    ...(relatedTo !== undefined && { relatedTo }),
-    launch: Object.freeze({ ...(patient !== undefined && { patient }), ...(encounter !== undefined && { encounter }) }),
-  })
+/** A caller by the header itself, because hashing takes a tenth of a read. Only memory holds these headers. */
+interface Hot {
+  readonly authorization: string
+  readonly caller: Caller
+  readonly holder: TokenHolder
+  readonly expiresAt: number
+  readonly version: number
 }
+
+/** A token that a request has shown. */
+interface Shown {
+  readonly request: RequestContext
+  readonly authorization: string
+  /** A character for each byte. */
+  readonly idHash: string
+  /** The version of the access changes before the token was read. */
+  readonly version: number
+}
+
+/** Where a header is kept: each place has room for one. */
+const placeOf = (authorization: string): number => {
+  const end = authorization.length
+  const [one, two, three] = [2, 3, 4].map((back) => authorization.charCodeAt(end - back)) as [number, number, number]
+  return (one + two * 31 + three * 961) & (HOT - 1)
+}
+
+/** When a token ends by itself, in milliseconds since the epoch. */
+const endOf = ({ expires_at, grant_expires_at, session_expires_at }: TokenRow): number =>
+  Math.min(Number(expires_at), Number(grant_expires_at ?? expires_at), Number(session_expires_at ?? expires_at))
 
 export interface BearerParts {
   readonly database: Database
@@ -77,96 +76,96 @@ export interface BearerParts {
 
 export const createBearerCallers = (parts: BearerParts): BearerCallers => {
   const { database, clock, failures } = parts
-  /** By the hash of the token. */
-  const known = new LRUCache<string, Known>({ max: MAX_KNOWN })
-  /** The same by the header, because hashing takes a tenth of a read. Only memory holds these headers. */
-  const byHeader = new LRUCache<string, Known>({ max: MAX_KNOWN })
-  const isTrusted = ({ askedAt, expiresAt }: Known): boolean =>
-    clock.monotonic() - askedAt < TRUSTED_MS && clock.now() < expiresAt
+  const changes = createAccessChanges(database, clock)
+  const holders = createTokenHolders()
+  const memory = createTokenMemory<TokenHolder>(MAX_BYTES)
+  const hot: (Hot | undefined)[] = new Array(HOT).fill(undefined)
+
+  const isPersonTrusted = (holder: TokenHolder): boolean =>
+    holder.user === undefined || clock.monotonic() - holder.personReadAt < TRUSTED_MS
+  const isTrusted = ({ holder, version, expiresAt }: Hot): boolean =>
+    changes.isCurrent() && version === changes.version && clock.now() < expiresAt && isPersonTrusted(holder)
   const unknown = (error: ServerError): never => {
     throw error.with(CHALLENGE)
   }
-  const forget = (key: string, one: Known | undefined): void => {
-    if (one === undefined) return
-    one.askedAt = Number.NEGATIVE_INFINITY
-    known.delete(key)
-  }
-  const checkAlive = (key: string, row: TokenRow | undefined): TokenRow => {
+  /** Throws 401 when the token may not be used any more. */
+  const checkAlive = (idHash: string, row: TokenRow | undefined): TokenRow => {
     if (row !== undefined && isAlive(row, clock, BUILT_IN)) return row
-    forget(key, known.get(key))
+    memory.remove(idHash)
     const isExpired = row !== undefined && Number(row.expires_at) <= clock.now()
     return unknown(isExpired ? TokenExpired() : TokenUnknown())
   }
   /**
-   * The patient of a RelatedPerson, undefined for others. Throws 401 when the person may not use the token any more. A
-   * client that acts for itself, and a person without a record, are not waited for.
+   * The holder as the record of the person says now, the same object unless the patient of a RelatedPerson has changed.
+   * Throws 401 when the person may not use the token any more. A client that acts for itself, and a person without a
+   * record, are not waited for.
    */
-  const checkPerson = (request: RequestContext, key: string, row: TokenRow): MaybePromise<string | undefined> => {
-    const { person: json, context } = row
-    if (json === null || context === null) return undefined
-    const person = personOf(json)
-    if (person.fhirUser === undefined) return undefined
-    return chain<PatientAccess | undefined, string | undefined>(patientAccessOf(parts, request, person), (access) => {
-      if (mayKeep(access, contextOf(context))) return access.kind === 'own' ? access.relatedTo : undefined
-      forget(key, known.get(key))
-      return unknown(TokenUnknown())
+  const checkPerson = (request: RequestContext, idHash: string, holder: TokenHolder): MaybePromise<TokenHolder> => {
+    const { user, isDemo, patient } = holder
+    if (user === undefined) return holder
+    const readAt = clock.monotonic()
+    return patientAccessOf(parts, request, { fhirUser: user, isDemo }).then((access) => {
+      if (!mayKeep(access, patient === undefined ? {} : { patient })) {
+        memory.remove(idHash)
+        return unknown(TokenUnknown())
+      }
+      return afterReading(holder, access.kind === 'own' ? access.relatedTo : undefined, readAt)
     })
   }
-  /** Keeps the Caller while it is the same: what was compiled for it is found by it. */
-  const keep = (key: string, idHash: Buffer, row: TokenRow, relatedTo: string | undefined): Known => {
-    const askedAt = clock.monotonic()
-    const before = known.get(key)
-    if (before !== undefined && before.caller.relatedTo === relatedTo) {
-      before.askedAt = askedAt
-      return before
-    }
-    const caller = callerOf(row, idHash, relatedTo)
-    const grant = hexOf(row.grant_id)
-    const one = { caller, expiresAt: Number(row.expires_at), grant, session: hexOf(row.session_hash), askedAt }
-    known.set(key, one)
-    return one
+  const give = ({ authorization, idHash, version }: Shown, holder: TokenHolder, expiresAt: number): Caller => {
+    const caller = callerOf(holder, tokenIdOf(Buffer.from(idHash, 'latin1')))
+    if (authorization.length === USUAL_HEADER)
+      hot[placeOf(authorization)] = { authorization, caller, holder, expiresAt, version }
+    return caller
   }
-  const forgetWhere = (matches: (one: Known) => boolean): void => {
-    for (const [key, one] of [...known.entries()]) if (matches(one)) forget(key, one)
+  const keep = (shown: Shown, holder: TokenHolder, expiresAt: number): Caller => {
+    memory.put(shown.idHash, { value: holder, expiresAt, version: shown.version })
+    return give(shown, holder, expiresAt)
+  }
+  /** True when nothing has changed about the token since it was read; `memory` has just found it. */
+  const isUnchanged = ({ idHash, version }: Shown): boolean => {
+    if (clock.now() >= memory.expiresAt()) return false
+    if (memory.version() === version) return true
+    const { client, grant, session } = memory.value()
+    return !changes.mayConcern(memory.version(), { token: idHash, client, grant, session })
+  }
+  const read = (shown: Shown, isKnown: boolean): MaybePromise<Caller> => {
+    const { request, idHash } = shown
+    // A known token skips the limit on failures, so that guesses from the same address do not lock out its holder.
+    const tooMany = isKnown ? undefined : failures?.begin(request)
+    if (tooMany !== undefined) throw tooMany
+    return chain(database.get<TokenRow>(findToken, [Buffer.from(idHash, 'latin1')]), (found) => {
+      const row = checkAlive(idHash, found)
+      return chain<TokenHolder, Caller>(checkPerson(request, idHash, holders.ofRow(row)), (holder) => {
+        if (!isKnown) failures?.succeeded(request)
+        return keep(shown, holder, endOf(row))
+      })
+    })
+  }
+  const find = (shown: Shown): MaybePromise<Caller> => {
+    const isKnown = memory.find(shown.idHash)
+    if (!isKnown || !isUnchanged(shown)) return read(shown, isKnown)
+    const holder = memory.value()
+    const expiresAt = memory.expiresAt()
+    if (isPersonTrusted(holder))
+      return memory.version() === shown.version ? give(shown, holder, expiresAt) : keep(shown, holder, expiresAt)
+    return chain(checkPerson(shown.request, shown.idHash, holder), (now) => keep(shown, now, expiresAt))
   }
   return {
     identify(request) {
       const { authorization } = request.headers
       if (authorization === undefined) return undefined
-      const usual = byHeader.get(authorization)
-      if (usual !== undefined && isTrusted(usual) && !isOpenRoute(request.route)) return usual.caller
+      const isOpen = isOpenRoute(request.route)
+      const usual = authorization.length === USUAL_HEADER ? hot[placeOf(authorization)] : undefined
+      if (usual !== undefined && usual.authorization === authorization && !isOpen && isTrusted(usual))
+        return usual.caller
       // On these routes the header authenticates the OAuth client, so it holds no access token.
-      if (isOpenRoute(request.route) && request.route !== '/metadata') return undefined
+      if (isOpen && request.route !== '/metadata') return undefined
       const token = BEARER.exec(authorization)?.[1]
       if (token === undefined) return /^Bearer\b/i.test(authorization) ? unknown(TokenUnknown()) : undefined
-      const idHash = hashOf(token)
-      const key = idHash.toString('latin1')
-      const before = known.get(key)
-      if (before !== undefined && isTrusted(before)) return before.caller
-      // A cached token skips the limit on failures, so that guesses from the same address do not lock out its holder.
-      const tooMany = before === undefined ? failures?.begin(request) : undefined
-      if (tooMany !== undefined) throw tooMany
-      return chain(database.get<TokenRow>(findToken, [idHash]), (found) => {
-        const row = checkAlive(key, found)
-        return chain<string | undefined, Caller>(checkPerson(request, key, row), (patient) => {
-          if (before === undefined) failures?.succeeded(request)
-          const one = keep(key, idHash, row, patient)
-          if (authorization.length === USUAL_HEADER) byHeader.set(authorization, one)
-          return one.caller
-        })
-      })
+      const idHash = hashTextOf(token)
+      return chain<number, Caller>(changes.read(), (version) => find({ request, authorization, idHash, version }))
     },
-    forget: (token) => {
-      const key = hashOf(token).toString('latin1')
-      forget(key, known.get(key))
-    },
-    forgetGrant: (grantId) => {
-      const grant = hexOf(grantId)
-      forgetWhere((one) => one.grant === grant)
-    },
-    forgetSession: (idHash) => {
-      const session = hexOf(idHash)
-      forgetWhere((one) => one.session === session)
-    },
+    recheck: changes.expire,
   }
 }

@@ -60,8 +60,9 @@ export const createAuthenticateClient = ({
       const known =
         client?.metadata.token_endpoint_auth_method === 'client_secret_basic' ? client.secretHash : undefined
       const given = hashOf(secret)
-      // For an unknown client another hash is compared, so that the time taken does not reveal which clients exist.
-      const isRight = isSameHash(known ?? hashOf(id), given) && known !== undefined
+      // The same steps for an unknown client, so that the time taken does not reveal which clients exist.
+      const other = hashOf(id)
+      const isRight = isSameHash(known ?? other, given) && known !== undefined
       if (isRight && (claimed === undefined || claimed === id)) return client
     }
     return undefined

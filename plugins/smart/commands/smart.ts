@@ -20,8 +20,8 @@ import { addClient, clientOfRow, removeClient } from '../clients/clients.ts'
 import { SecretNeedsTerminal } from '../errors.ts'
 import { rotateKeys } from '../keys/rotation.ts'
 import { isSealed } from '../keys/seal.ts'
+import { addPendingAuditEvent } from '../pending-audit-events.ts'
 import { type ClientRow, type KeyRow, listClients, listKeys } from '../tables.ts'
-import { noteUntold } from '../untold.ts'
 
 const REFUSED = 1
 const UNREADABLE = 2
@@ -178,7 +178,7 @@ export default class Smart extends Command {
     const { id, secret } = await kernel.get(Database).transact(async (transaction) => {
       const client = systemRandom.id()
       const added = await addClient(transaction, { id: client, metadata, now: systemClock.now() })
-      await noteUntold(transaction, { id: systemRandom.id(), operation: 'client-add', client })
+      await addPendingAuditEvent(transaction, { id: systemRandom.id(), operation: 'client-add', client })
       return added
     })
     if (secret !== undefined) stderr.write(`client_secret, shown once: ${secret}\n`)
@@ -188,7 +188,7 @@ export default class Smart extends Command {
   #disable(kernel: Kernel, client: string): Promise<void> {
     return kernel.get(Database).transact(async (transaction) => {
       await removeClient(transaction, client, systemClock.now())
-      await noteUntold(transaction, { id: systemRandom.id(), operation: 'client-disable', client })
+      await addPendingAuditEvent(transaction, { id: systemRandom.id(), operation: 'client-disable', client })
     })
   }
 }

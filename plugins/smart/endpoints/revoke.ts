@@ -16,7 +16,7 @@ import type { FormEndpoint } from './mount-oauth.ts'
 export interface RevocationParts {
   readonly database: Database
   readonly clock: Clock
-  readonly bearer: Pick<BearerCallers, 'forget' | 'forgetGrant'>
+  readonly bearer: Pick<BearerCallers, 'recheck'>
   readonly authenticateClient: AuthenticateClient
 }
 
@@ -36,10 +36,10 @@ export const revocationEndpoint = ({ database, clock, bearer, authenticateClient
     if (owner !== client.id) throw InvalidRequest('the token was issued to another client')
     if (refresh === undefined) {
       await revokeToken(database, token, client.id)
-      bearer.forget(token)
+      bearer.recheck()
     } else {
       await database.transact((transaction) => transaction.run(revokeGrant, [clock.now(), refresh.grant_id]))
-      bearer.forgetGrant(refresh.grant_id)
+      bearer.recheck()
     }
     return { status: 200 }
   },

@@ -14,7 +14,7 @@ export interface GrantParts extends Pick<Host, 'run'> {
   readonly clock: Clock
   readonly resources: Resources
   readonly signer: IdTokenSigner
-  readonly bearer: Pick<BearerCallers, 'forgetGrant'>
+  readonly bearer: Pick<BearerCallers, 'recheck'>
   /** Drops scopes whose type or search parameters are not installed. */
   readonly installedScopes: InstalledScopes
 }

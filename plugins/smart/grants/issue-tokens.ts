@@ -66,7 +66,7 @@ export const tokenAnswer = async (
   return {
     status: 200,
     operation,
-    details: grantedDetails(contextOf(grant.context).patient),
+    details: grantedDetails(contextOf(grant.context).patient, scope),
     body: {
       access_token: issued.access,
       token_type: 'Bearer',

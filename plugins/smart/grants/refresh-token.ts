@@ -23,6 +23,20 @@ const narrowed = (asked: string | undefined, granted: string): string => {
   return wanted.join(' ')
 }
 
+/**
+ * How long another server may take from the use of a token until its answer has arrived. Whoever sends the token
+ * meanwhile cannot know that it was used.
+ */
+const ANSWER_MS = 1_000
+
+/**
+ * True when the request came before the answer to the one that used the token. All times are those of the database, so
+ * it does not matter how exact the clocks of the servers are; `waited` is how long the request was here, in
+ * milliseconds, when the row was read.
+ */
+const cameInTime = ({ read_at, consumed_at }: RefreshRow, waited: number): boolean =>
+  Number(read_at) - Math.max(waited, 0) < Number(consumed_at) + ANSWER_MS
+
 export const refreshToken = (parts: GrantParts): GrantHandler => {
   const { database, clock } = parts
   const inFlight = createRefreshesInFlight()
@@ -43,7 +57,7 @@ export const refreshToken = (parts: GrantParts): GrantHandler => {
     if (!mayKeep(access, contextOf(row.context))) throw InvalidGrant()
     const issued = await database.transact(async (transaction) => {
       const at = clock.now()
-      if ((await transaction.get(consumeRefresh, [at, idHash])) === undefined) return undefined
+      if ((await transaction.get(consumeRefresh, [idHash])) === undefined) return undefined
       // Before COMMIT, because the others may see its effect before this request goes on.
       own.won()
       return issueTokens(transaction, { grant: row, scope, now: at })
@@ -58,16 +72,17 @@ export const refreshToken = (parts: GrantParts): GrantHandler => {
     try {
       const client = await authenticate()
       if (token === '') throw InvalidRequest('refresh_token is missing')
+      const waited = clock.now() - ctx.startedAt
       const row = await database.get<RefreshRow>(findRefresh, [idHash])
       if (row === undefined || row.client_id !== client.id || row.person === null) throw InvalidGrant()
       if (row.consumed_at === null) {
         const answer = await use(ctx, row, { idHash, asked: form.get('scope'), own })
         // Undefined: another request used the token after this one had read it.
         if (answer === undefined) throw InvalidGrant()
-        return { ...answer, afterwards: own.leave }
+        return { ...answer, afterwards: () => own.leave(true) }
       }
-      // On another server the clocks have to say which came first.
-      const isConcurrent = own.overlapsWinner() || ctx.startedAt < Number(row.consumed_at)
+      // Of a use on another server the database knows only when it was.
+      const isConcurrent = own.winner() === 'elsewhere' ? cameInTime(row, waited) : own.winner() === 'present'
       if (!isConcurrent) await revokeReused(parts, ctx, row, 'refresh-reuse')
       throw InvalidGrant()
     } catch (error) {

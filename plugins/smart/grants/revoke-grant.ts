@@ -16,7 +16,7 @@ export const revokeReused = async (
   operation: 'code-reuse' | 'refresh-reuse',
 ): Promise<void> => {
   await database.transact((transaction) => transaction.run(revokeGrant, [clock.now(), grant.grant_id]))
-  bearer.forgetGrant(grant.grant_id)
+  bearer.recheck()
   const { fhirUser } = personOf(grant.person)
   ctx.caller = {
     ...{ kind: 'user' as const, client: grant.client_id },

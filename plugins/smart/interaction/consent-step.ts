@@ -77,7 +77,7 @@ export const createConsentStep = (parts: InteractionParts): StepPage<PersonStepR
     if ((await parts.clients.find(client)) === undefined) throw RequestGone()
     if (chosen.patient !== undefined) await namesOf(parts, request)
     const done = await completeRequest(parts, ctx, pending, session, scope)
-    const details = grantedDetails(chosen.patient)
+    const details = grantedDetails(chosen.patient, scope)
     await auditLogin(parts, ctx, { operation: 'consent', client, person, status: 200, details })
     return done
   },

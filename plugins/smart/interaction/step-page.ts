@@ -18,7 +18,7 @@ export interface InteractionParts extends ContextParts, Pick<Host, 'run'> {
   readonly database: Database
   readonly clients: Clients
   readonly sessions: Sessions
-  readonly bearer: Pick<BearerCallers, 'forgetSession'>
+  readonly bearer: Pick<BearerCallers, 'recheck'>
   readonly pages: Pages
   readonly provider: ProviderLogin | undefined
   /** Spec: [smart] demo_login, fhir_user. Undefined when it is off. */

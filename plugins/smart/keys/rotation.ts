@@ -5,8 +5,8 @@
 import type { Clock, Random } from '../../../kernel/index.ts'
 import type { Database, Transaction } from '../../database/service.ts'
 import { KeysMissing, KeyTooNew } from '../errors.ts'
+import { addPendingAuditEvent } from '../pending-audit-events.ts'
 import { changeKeyState, deleteRetiredKeys, insertKey, type KeyRow, listKeys, resealKey } from '../tables.ts'
-import { noteUntold } from '../untold.ts'
 import { isSealed, seal, unseal } from './seal.ts'
 import { ALG, generateSigningKey } from './signing-key.ts'
 
@@ -113,7 +113,7 @@ export const rotateKeys = async (
   const next = await newKey(passphrase)
   return database.transact(async (transaction) => {
     const rotated = await change(transaction, next, clock.now(), isForced)
-    await noteUntold(transaction, { id: random.id(), operation: 'key-rotation', client: undefined })
+    await addPendingAuditEvent(transaction, { id: random.id(), operation: 'key-rotation', client: undefined })
     return rotated
   })
 }

@@ -48,8 +48,7 @@ export const patientAccessOf = async (
 }
 
 /**
- * False when a grant with this context is over: its person may do nothing any more, or may not open its patient. So
- * nobody who is told of the patient by a token takes it for the person's.
+ * False when a grant with this context is over: its person may do nothing any more, or may not open its patient.
  */
 export const mayKeep = (access: PatientAccess | undefined, { patient }: LaunchContext): access is PatientAccess =>
   access !== undefined &&

@@ -1,20 +1,19 @@
 /** Decides which of the requested scopes a client gets. RFC 6749, section 3.3 */
+import { TooManyScopes } from '../oauth-errors.ts'
 import { narrowScope } from './narrow-scope.ts'
 import { parseScope } from './parse-scope.ts'
 import type { ResourceScope, Scope } from './scope.ts'
 
-const MAX_SCOPES = 200 // in one request, and in one registration
+const MAX_SCOPES = 128 // in one request
 
-const read = (list: string): readonly Scope[] => {
-  const texts = [...new Set(list.split(' '))].filter((text) => text !== '')
-  return texts.length > MAX_SCOPES ? [] : texts.flatMap((text) => parseScope(text) ?? [])
-}
+const textsOf = (list: string): readonly string[] => [...new Set(list.split(' '))].filter((text) => text !== '')
+const read = (texts: readonly string[]): readonly Scope[] => texts.flatMap((text) => parseScope(text) ?? [])
 
 const isResource = (scope: Scope): scope is ResourceScope => scope.kind === 'resource'
 
 /**
  * The granted scopes, separated by spaces, in the requested order and version; empty when none is granted. Text that is
- * not a scope is dropped; a list of more than 200 scopes counts as empty.
+ * not a scope is dropped. Throws `TooManyScopes` for more than 128.
  *
  * `allowed` is the `scope` of the client's registration. When it is undefined, a user flow gets every requested scope
  * of its level, because the user consents; a client that acts for itself gets none, because nobody consents. `system`
@@ -23,9 +22,11 @@ const isResource = (scope: Scope): scope is ResourceScope => scope.kind === 'res
 export const grantScopes = (asked: string, allowed: string | undefined, level: 'system' | 'user'): string => {
   const isOfLevel = (scope: Scope): boolean =>
     isResource(scope) ? (scope.level === 'system') === (level === 'system') : level === 'user'
-  const wanted = read(asked).filter(isOfLevel)
+  const texts = textsOf(asked)
+  if (texts.length > MAX_SCOPES) throw TooManyScopes(MAX_SCOPES)
+  const wanted = read(texts).filter(isOfLevel)
   if (allowed === undefined) return level === 'system' ? '' : wanted.map(({ text }) => text).join(' ')
-  const registered = read(allowed)
+  const registered = read(textsOf(allowed))
   const names = new Set(registered.map(({ text }) => text))
   const resources = registered.filter(isResource)
   const granted = wanted.flatMap((scope) =>

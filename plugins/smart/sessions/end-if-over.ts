@@ -11,7 +11,7 @@ import type { LoginSession, Sessions } from './sessions.ts'
 export interface EndIfOverParts extends RecordParts, Pick<Host, 'run'> {
   readonly database: Database
   readonly sessions: Sessions
-  readonly bearer: Pick<BearerCallers, 'forgetSession'>
+  readonly bearer: Pick<BearerCallers, 'recheck'>
 }
 
 /**
@@ -27,7 +27,7 @@ export const endIfOver = async (
   if ((await patientAccessOf(parts, ctx, person)) !== undefined) return false
   const { database, sessions, bearer } = parts
   await database.transact((transaction) => sessions.end(transaction, { idHash }))
-  bearer.forgetSession(idHash)
+  bearer.recheck()
   await auditLogin(parts, ctx, { operation: 'login', client, person, status: AccessDenied().status })
   return true
 }

@@ -15,7 +15,7 @@ export interface LogoutParts extends Pick<Host, 'run'> {
   readonly database: Database
   readonly sessions: Sessions
   readonly pages: Pages
-  readonly bearer: Pick<BearerCallers, 'forgetSession'>
+  readonly bearer: Pick<BearerCallers, 'recheck'>
 }
 
 const actionOf = (ctx: RequestContext): string => `${new URL(issuerOf(ctx)).pathname.replace(/\/$/, '')}${PATHS.logout}`
@@ -53,10 +53,9 @@ export const logoutRoutes = (parts: LogoutParts): readonly PageRoute[] => {
         await database.transact(async (transaction) => {
           for (const session of found) await sessions.end(transaction, session)
         })
-        for (const { idHash, person } of found) {
-          bearer.forgetSession(idHash)
+        bearer.recheck()
+        for (const { person } of found)
           await auditLogin(parts, ctx, { operation: 'logout', client: undefined, person, status: 200 })
-        }
         return loggedOut(ctx, true)
       },
     },

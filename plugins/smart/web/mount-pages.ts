@@ -5,7 +5,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply } from 'fastify'
 import { type RequestContext, ServerError, toServerError } from '../../../kernel/index.ts'
 import type { Pages } from '../pages/page.ts'
-import { MalformedPageRequest, reasonOf } from './page-errors.ts'
+import { MalformedPageRequest, PageRequestTooLarge, reasonOf } from './page-errors.ts'
 
 const BODY_BYTES = 56 * 1024
 const FORM_TYPE = 'application/x-www-form-urlencoded'
@@ -52,8 +52,9 @@ const send = (reply: FastifyReply, answer: PageAnswer): FastifyReply => {
 const ownError = (error: unknown): ServerError => {
   if (error instanceof ServerError) return error
   const { code = '', statusCode = 500 } = error as Partial<FastifyError>
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return PageRequestTooLarge()
   return code.startsWith('FST_') && statusCode < 500
-    ? MalformedPageRequest('its body is not a form of at most 56 KB')
+    ? MalformedPageRequest('its body is not a form')
     : toServerError(error)
 }
 

@@ -23,6 +23,12 @@ export const MalformedPageRequest = page(
   'invalid',
   'The request of the browser is not well-formed: %s.',
 )
+export const PageRequestTooLarge = defineError(
+  'smart/form-too-large',
+  413,
+  'too-long',
+  'The form of the browser is larger than 56 KB.',
+)
 export const RequestGone = page('expired', 400, 'not-found', 'The login took too long, or has ended already.')
 export const OtherBrowser = page(
   'other-browser',

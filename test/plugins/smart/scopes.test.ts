@@ -153,10 +153,12 @@ test('what is narrowed is never more than what is asked for, or than what is all
     }
 })
 
-test('more than two hundred scopes are none', () => {
-  const many = Array.from({ length: 201 }, (_none, at) => `patient/Observation.rs?code=${at}`).join(' ')
-  assert.is(grantScopes(many, undefined, 'user'), '')
-  assert.is(grantScopes('patient/Observation.rs', many, 'user'), '')
+test('a request for more than 128 scopes is refused; what is registered may be longer', () => {
+  const scopes = (count: number): string =>
+    Array.from({ length: count }, (_none, at) => `patient/Observation.rs?code=${at}`).join(' ')
+  assert.throws(() => grantScopes(scopes(129), undefined, 'user'), /more than 128 scopes/)
+  assert.is(grantScopes(scopes(128), undefined, 'user'), scopes(128))
+  assert.is(grantScopes('patient/Observation.rs?code=200', scopes(201), 'user'), 'patient/Observation.rs?code=200')
 })
 
 test('each scope that needs no type is granted alone', () => {

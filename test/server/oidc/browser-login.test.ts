@@ -1,5 +1,5 @@
 /** A person who logs in at a provider, from an app and back to it. */
-// database: sqlite, the flow itself runs on all kinds in test/server/smart
+// database: sqlite and postgres, which keep the state of a login
 import type { ServerResponse } from 'node:http'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -12,7 +12,7 @@ import {
   returned,
 } from '../../support/login-clinic.ts'
 import type { TestServer } from '../../support/server-with.ts'
-import { FORM, ISSUER } from '../../support/smart-server.ts'
+import { FORM, ISSUER, postForm } from '../../support/smart-server.ts'
 import { createTestBrowser } from '../../support/test-browser.ts'
 
 let server: TestServer
@@ -267,6 +267,27 @@ test('fifty conditions may be asked for in all, and a condition on every type is
   const took = cpuTime() - before
   assert.ok(took < 400, `${took} ms`)
   assert.is(await asking({}, 'patient/*.rs?status=final'), 'invalid_scope')
+})
+
+test('a form that is too large is 413, and a page', async () => {
+  const { parameters } = askFor(app, 'openid')
+  const answer = await postForm(server, '/oauth/authorize', { ...parameters, more: 'x'.repeat(57 * 1024) })
+  assert.is(answer.statusCode, 413)
+  assert.match(answer.headers['content-type'] as string, 'text/html')
+  assert.is(answer.headers.location, undefined)
+})
+
+test('more than 128 scopes are invalid_scope, with a description that says so', async () => {
+  const errorOf = async (list: readonly string[]) => {
+    const browser = createTestBrowser(server)
+    const page = await browser.open(askFor(app, list.join(' ')).url)
+    return page.hasLeft ? returned(page) : undefined
+  }
+  const many = Array.from({ length: 129 }, (_, n) => `unknown${n}`)
+  const refused = await errorOf(['openid', ...many.slice(0, 128)])
+  assert.is(refused?.get('error'), 'invalid_scope')
+  assert.match(refused?.get('error_description') ?? '', /more than 128 scopes/)
+  assert.is(await errorOf(['openid', ...many.slice(0, 127)]), undefined, '128 are taken')
 })
 
 test.run()

@@ -1,6 +1,8 @@
 /** A code is exchanged for tokens once, by its client, in its minute, with its verifier. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { Database } from '../../../plugins/database/service.ts'
+import { disableClient } from '../../../plugins/smart/tables.ts'
 import {
   type App,
   askFor,
@@ -13,11 +15,12 @@ import {
   refresh,
   registerApp,
   removeRecord,
+  returned,
   store,
 } from '../../support/login-clinic.ts'
 import { createManualClock, type ManualClock } from '../../support/manual-clock.ts'
 import type { TestServer } from '../../support/server-with.ts'
-import { BUILT_IN_BASIC, postForm } from '../../support/smart-server.ts'
+import { BUILT_IN_BASIC, ISSUER, postForm } from '../../support/smart-server.ts'
 import { createTestBrowser } from '../../support/test-browser.ts'
 
 let server: TestServer
@@ -36,6 +39,10 @@ const SCOPE = 'openid launch/patient patient/*.rs offline_access'
 const newCode = async (one: App = app, more: Record<string, string> = {}) => {
   const asked = askFor(one, SCOPE, more)
   return { code: codeOf(await goThrough(createTestBrowser(server), asked.url)), verifier: asked.verifier }
+}
+const newTokens = async (one: App): Promise<unknown> => {
+  const { code, verifier } = await newCode(one)
+  return (await exchange(server, one, code, verifier)).json()
 }
 const errorOf = ({ json, statusCode }: { json(): any; statusCode: number }): string => {
   const body = json()
@@ -151,6 +158,41 @@ test('tokens end with their time', async () => {
   await clock.leap(3_600_000)
   assert.is(await read(tokens.access_token), 401)
   assert.is(await isActive(tokens.access_token), false)
+})
+
+test('the redirect to the app has code, state and issuer, and nothing else; no cache or other site learns of it', async () => {
+  const asked = askFor(app, SCOPE)
+  const page = await goThrough(createTestBrowser(server), asked.url)
+  const parameters = returned(page)
+  assert.equal([...parameters.keys()].sort(), ['code', 'iss', 'state'])
+  assert.is(parameters.get('state'), asked.state)
+  assert.is(parameters.get('iss'), ISSUER)
+  assert.is(page.status, 303)
+  assert.is(page.headers['cache-control'], 'no-store')
+  assert.is(page.headers['referrer-policy'], 'no-referrer')
+})
+
+test('a code that is unknown and one of another client have the same answer', async () => {
+  const other = await registerApp(server)
+  const { code, verifier } = await newCode(other)
+  const foreign = await exchange(server, app, code, verifier)
+  const unknown = await exchange(server, app, `${code.slice(0, -3)}AAA`, verifier)
+  assert.is(foreign.statusCode, 400)
+  assert.is(unknown.statusCode, 400)
+  assert.is(foreign.body, unknown.body)
+  assert.not.match(foreign.body, code)
+})
+
+test('a client that is disabled meanwhile gets nothing for its code or its refresh token', async () => {
+  const one = await registerApp(server)
+  const earlier = (await newTokens(one)) as { refresh_token: string; access_token: string }
+  const { code, verifier } = await newCode(one)
+  await server.get(Database).transact((transaction) => transaction.run(disableClient, [clock.now(), one.id]))
+  assert.is(errorOf(await exchange(server, one, code, verifier)), 'invalid_client')
+  assert.is(errorOf(await refresh(server, one, earlier.refresh_token)), 'invalid_client')
+  await clock.advance(1_000)
+  assert.is(await read(earlier.access_token), 401)
+  assert.is(await isActive(earlier.access_token), false)
 })
 
 test.run()

@@ -172,4 +172,14 @@ test('bodies that are not one JSON object are refused', async () => {
   assert.is((await send(JSON.stringify({ x: 'y'.repeat(1_000_000) }))).statusCode, 413)
 })
 
+test('guesses of the initial token are counted, and then the true one waits as well', async () => {
+  const limited = await smartServer({ settings: { rate_limit: { auth_failures_per_minute: 5 } } })
+  for (let n = 0; n < 5; n += 1) assert.is((await register(limited, APP, `wrong-${n}`)).statusCode, 401)
+  const answer = await register(limited, APP)
+  assert.is(answer.statusCode, 429)
+  assert.is(answer.json().error, 'temporarily_unavailable')
+  assert.ok(Number(answer.headers['retry-after']) > 0)
+  await limited.stop()
+})
+
 test.run()

@@ -5,20 +5,11 @@ import { dirname } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../../plugins/audit/index.ts'
-import requestLog from '../../../plugins/request-log/index.ts'
 import smart from '../../../plugins/smart/index.ts'
 import { postgresKind, sqliteKind } from '../../support/database-kinds.ts'
-import {
-  askFor,
-  bearing,
-  clinicPlugins,
-  codeOf,
-  exchange,
-  goThrough,
-  loginClinic,
-  refresh,
-  registerApp,
-} from '../../support/login-clinic.ts'
+import { findSecrets } from '../../support/find-secrets.ts'
+import { registerApp } from '../../support/login-clinic.ts'
+import { COMMON_SECRETS, logInWithSecrets, talkativeClinic } from '../../support/login-secrets.ts'
 import { basic } from '../../support/server-with.ts'
 import {
   askToken,
@@ -65,51 +56,31 @@ test('tokens, secrets and assertions are in no file of the database and in no li
 test('what a login leaves gives nobody access: no code, token, cookie or verifier is stored or logged, and no name', async () => {
   const fresh = await sqliteKind.fresh()
   const { sqlite_path: path } = fresh.settings.database as { sqlite_path: string }
-  const server = await loginClinic({
-    settings: { ...fresh.settings, request_log: { enabled: true, store: true } },
-    plugins: [...clinicPlugins, audit, requestLog],
-    smart: { fhir_user: 'Practitioner/doc' },
-  })
-  const name = 'Canary Name of the Person'
+  const server = await talkativeClinic(fresh.settings)
   const app = await registerApp(server)
-  const secrets: string[] = [name]
-  const step = async (browser: TestBrowser): Promise<void> => {
-    const launch = (
-      await postForm(server, '/oauth/launch', { patient: 'p1' }, { authorization: BUILT_IN_BASIC })
-    ).json()
-    const asked = askFor(app, 'launch openid fhirUser patient/*.rs offline_access', { launch: launch.launch })
-    assert.is((await browser.open(asked.url.replace(/client_id=[^&]*/, 'client_id=unknown'))).status, 400)
-    const page = await browser.open(asked.url)
-    secrets.push(launch.launch, asked.verifier, page.url.split('/').at(-2) as string)
-    for (const [, value] of browser.cookies) secrets.push(...value.split('.'))
-    secrets.push(/name="csrf" value="([^"]+)"/.exec(page.body)?.[1] as string)
-    const code = codeOf(await goThrough(browser, page.url, { name }))
-    for (const [, value] of browser.cookies) secrets.push(...value.split('.'))
-    const tokens = (await exchange(server, app, code, asked.verifier)).json()
-    const again = (await refresh(server, app, tokens.refresh_token)).json()
-    secrets.push(code, tokens.id_token.split('.')[2], again.id_token.split('.')[2])
-    for (const one of [tokens, again]) secrets.push(one.access_token, one.refresh_token)
-    await server.inject({ url: '/Patient/p1', headers: bearing(again.access_token) })
-    await refresh(server, app, tokens.refresh_token)
-    await exchange(server, app, code, asked.verifier)
-    await server.inject(`/oauth/callback?state=${asked.state}&code=${code}`)
-  }
-  for (let n = 0; n < 20; n += 1) await step(createTestBrowser(server))
+  const secrets = [...COMMON_SECRETS]
+  const login = async (browser: TestBrowser): Promise<void> =>
+    void secrets.push(...(await logInWithSecrets(server, app, browser)))
+  for (let n = 0; n < 20; n += 1) await login(createTestBrowser(server))
   const browser = createTestBrowser(server)
-  await step(browser)
-  await step(browser)
+  await login(browser)
+  await login(browser)
   const searched = (): string =>
     [...globSync(`${dirname(path)}/*`).map((file) => readFileSync(file, 'latin1')), JSON.stringify(server.lines)].join()
-  const found = (): string[] => {
-    const all = searched()
-    return secrets.filter((secret) => secret !== '' && all.includes(secret))
-  }
-  assert.match(searched(), app.id, 'the files are those of this database')
+  assert.equal(findSecrets(searched(), [app.id]), [app.id], 'the files are those of this database')
   assert.is(secrets.length > 300, true)
-  assert.equal(found(), [])
+  assert.equal(findSecrets(searched(), secrets), [])
   await server.stop()
-  assert.equal(found(), [])
+  assert.equal(findSecrets(searched(), secrets), [])
   await fresh.remove()
+})
+
+test('a secret is found as text, as bytes and in hexadecimal', () => {
+  const secret = 'Zm9vYmFyMDEyMzQ1Njc4OQ-_aaaaaaaaaaaaaaaaaaa'
+  const bytes = Buffer.from(secret, 'base64url')
+  for (const form of [secret, bytes.toString('latin1'), bytes.toString('hex'), Buffer.from(secret).toString('hex')])
+    assert.equal(findSecrets(`before ${form} behind`, ['another-secret-of-this-server', secret]), [secret])
+  assert.equal(findSecrets(`before ${secret.slice(0, -1)}b behind`, [secret]), [])
 })
 
 test('servers that start at once on one database publish the same keys', async () => {

@@ -18,10 +18,11 @@ for (const [kind, servers] of [
     const fresh = await kind.fresh()
     const all = []
     for (let n = 0; n < servers; n += 1) all.push(await loginClinic({ settings: fresh.settings }))
-    const { codes, refreshes, survivors, faults } = await raceTokens(all, { rounds: ROUNDS, at: AT_ONCE })
+    const { codes, refreshes, survivors, killed, faults } = await raceTokens(all, { rounds: ROUNDS, at: AT_ONCE })
     assert.equal(codes, Array(ROUNDS).fill(1))
     assert.is(survivors, 0, 'what a code gave ends when it is used again')
     assert.equal(refreshes, Array(ROUNDS).fill(1))
+    assert.is(killed, 0, 'refreshes that overlap are no reuse')
     assert.equal(faults, [])
     for (const server of all) await server.stop()
     await fresh.remove()

@@ -1,4 +1,4 @@
-/** What a server with logins tells: discovery, /metadata, introspection and the audit trail; and when it does not start. */
+/** What a server with logins publishes and records: discovery, /metadata, introspection and the audit trail; and when it does not start. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../../plugins/audit/index.ts'
@@ -73,7 +73,7 @@ test('without a way to log in nothing of it is there', async () => {
   await bare.stop()
 })
 
-test('introspection tells of person and context what the app was told', async () => {
+test('introspection answers with the person and context that the app has', async () => {
   const confidential = await registerApp(server, { token_endpoint_auth_method: 'client_secret_basic' })
   const ask = async (token: string, authorization = basicOf(confidential.id, confidential.secret as string)) =>
     (await postForm(server, '/oauth/introspect', { token }, { authorization })).json()
@@ -117,7 +117,7 @@ const trail = async (): Promise<readonly string[]> =>
     return `${resource.subtype?.map((one: any) => one.code).join(',')} ${resource.outcome} ${who}`
   })
 
-test('the trail is told of each step of a login, and of a code or refresh token that is used again', async () => {
+test('the trail has each step of a login, and each code or refresh token that is used again', async () => {
   const browser = createTestBrowser(server)
   const asked = askFor(app, 'openid offline_access')
   const code = codeOf(await goThrough(browser, asked.url))
@@ -130,7 +130,7 @@ test('the trail is told of each step of a login, and of a code or refresh token 
   await postForm(server, '/oauth/launch', { patient: 'p1' }, { authorization: BUILT_IN_BASIC })
   const ask = await browser.open('/oauth/logout')
   await browser.submit(ask, { csrf: /name="csrf" value="([^"]+)"/.exec(ask.body)?.[1] as string })
-  const told = await trail()
+  const lines = await trail()
   for (const operation of [
     '110122',
     'consent',
@@ -143,11 +143,11 @@ test('the trail is told of each step of a login, and of a code or refresh token 
     'launch',
   ])
     assert.is(
-      told.some((line) => line.startsWith(`${operation} `)),
+      lines.some((line) => line.startsWith(`${operation} `)),
       true,
-      `${operation} in\n${told.join('\n')}`,
+      `${operation} in\n${lines.join('\n')}`,
     )
-  const login = told.find((line) => line.startsWith('110122 ')) as string
+  const login = lines.find((line) => line.startsWith('110122 ')) as string
   assert.match(login, 'Practitioner/doc')
 })
 
@@ -160,6 +160,32 @@ test('the events of a consent, its tokens and a launch are found by the patient'
     const event = found.find(({ subtype }) => subtype?.[0].code === operation)
     assert.ok(event, operation)
   }
+})
+
+test('the events of a consent and its tokens have the granted scopes, without the values of their conditions', async () => {
+  const scope = 'launch/patient patient/Condition.rs patient/Observation.rs?code=secret-value'
+  const browser = createTestBrowser(server)
+  await tokensOf(server, app, `${scope} nonsense`, {}, browser)
+  const asked = askFor(app, 'openid patient/Condition.rs launch/patient')
+  const patient = await browser.open(asked.url)
+  const consent = await browser.submit(patient, { patient: 'p1' })
+  await browser.submit(consent, { decision: 'allow', scope: ['openid'] })
+  const found = await events('')
+  const scopesOf = (code: string): readonly string[] =>
+    found
+      .filter(({ subtype }) => subtype?.[0].code === code)
+      .map(({ entity }) =>
+        entity
+          .flatMap((one: any) => one.detail ?? [])
+          .filter((one: any) => one.type === 'scope')
+          .map((one: any) => one.valueString)
+          .join(' '),
+      )
+  const shown = 'launch/patient patient/Condition.rs patient/Observation.rs?'
+  assert.ok(scopesOf('consent').includes(shown), scopesOf('consent').join('\n'))
+  assert.ok(scopesOf('token').includes(shown))
+  assert.ok(scopesOf('consent').includes('openid'), 'what was refused is not there')
+  assert.not.match(JSON.stringify(found), 'secret-value')
 })
 
 test('a demo login on an address that others reach has to be allowed', async () => {

@@ -4,11 +4,16 @@
  */
 import { type Caller, type Clock, every, type Host, type Logger, type Repeating } from '../../kernel/index.ts'
 import type { Database, Transaction } from '../database/service.ts'
-import { findUntold, insertUntold, takeUntold, type UntoldRow } from './tables.ts'
+import {
+  findPendingAuditEvent,
+  insertPendingAuditEvent,
+  type PendingAuditEventRow,
+  takePendingAuditEvents,
+} from './tables.ts'
 
 const LOOK_MS = 60_000
 
-export interface Untold {
+export interface PendingAuditEvent {
   readonly id: string
   /** Name in the audit trail: `key-rotation`. */
   readonly operation: string
@@ -16,37 +21,46 @@ export interface Untold {
   readonly client: string | undefined
 }
 
-export const noteUntold = async (transaction: Transaction, { id, operation, client }: Untold): Promise<void> =>
-  transaction.run(insertUntold, [id, operation, client ?? null])
+export const addPendingAuditEvent = async (
+  transaction: Transaction,
+  { id, operation, client }: PendingAuditEvent,
+): Promise<void> => transaction.run(insertPendingAuditEvent, [id, operation, client ?? null])
 
-export interface UntoldTeller {
+export interface AuditEventWriter {
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-export interface UntoldTellerParts extends Pick<Host, 'run' | 'request'> {
+export interface AuditEventWriterParts extends Pick<Host, 'run' | 'request'> {
   readonly database: Database
   readonly clock: Clock
   readonly log: Logger
 }
 
-export const createUntoldTeller = ({ database, run, request, clock, log }: UntoldTellerParts): UntoldTeller => {
+export const createAuditEventWriter = ({
+  database,
+  run,
+  request,
+  clock,
+  log,
+}: AuditEventWriterParts): AuditEventWriter => {
   let repeating: Repeating | undefined
-  const tell = async (): Promise<void> => {
-    if ((await database.get(findUntold, [])) === undefined) return
+  const write = async (): Promise<void> => {
+    if ((await database.get(findPendingAuditEvent, [])) === undefined) return
     await database.transact(async (transaction) => {
-      for (const { operation, client } of await transaction.all<UntoldRow>(takeUntold, [])) {
+      for (const { operation, client } of await transaction.all<PendingAuditEventRow>(takePendingAuditEvents, [])) {
         const caller: Caller = client === null ? { kind: 'internal' } : { kind: 'client', client }
         const interaction = { kind: 'auth', operation } as const
         await run.onAudit?.({ request: request({ caller, purpose: 'smart' }), interaction, status: 200, transaction })
       }
     })
   }
-  const onError = (error: unknown): void => log.error({ err: error }, 'the trail is not told what commands changed')
+  const onError = (error: unknown): void =>
+    log.error({ err: error }, 'changes made by commands are not written to the audit trail')
   return {
     async start() {
       // The first check comes after a minute, because the audit trail starts after this plugin.
-      repeating = every(clock, LOOK_MS, tell, onError)
+      repeating = every(clock, LOOK_MS, write, onError)
     },
     stop: async () => repeating?.stop(),
   }

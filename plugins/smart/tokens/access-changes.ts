@@ -1,0 +1,158 @@
+/**
+ * Whether anything that an access token depends on has changed in the database since the token was read from it. One
+ * query of a second tells it for all tokens, whichever server made the change.
+ */
+import type { Clock } from '../../../kernel/index.ts'
+import { chain, type Database, type MaybePromise } from '../../database/service.ts'
+import {
+  type AccessChangeRow,
+  type DependencyKind,
+  type LastChangeRow,
+  lastAccessChange,
+  listAccessChanges,
+} from './access-change-tables.ts'
+
+const CURRENT_MS = 1_000 // spec: a revocation is seen by every server within a second
+const RENEW_MS = 500 // changes of this age are read again beside requests, so that none of them waits for it
+const MAX_READ = 1_000 // changes that are told apart in one query; where there are more, every token counts as changed
+const MAX_KEPT = 20_000
+/** After a longer pause every token counts as changed: meanwhile another PostgreSQL server may have taken over. */
+const LONGEST_PAUSE_MS = 5_000
+
+/** Ids of the rows that a token depends on, a character for each byte. */
+export type Dependencies = Readonly<Record<DependencyKind, string | undefined>>
+
+export interface AccessChanges {
+  /** True while `version` is less than a second old. In the second half of it the changes are read again. */
+  isCurrent(): boolean
+  /** Grows with each change that this server has read. */
+  readonly version: number
+  /** Reads the changes unless they are current, and returns the version. Fails as the query does. */
+  read(): MaybePromise<number>
+  /** False only if nothing that the token depends on has changed behind this version. */
+  mayConcern(version: number, dependencies: Dependencies): boolean
+  /** Makes the next request read the changes: call it after the COMMIT of one. */
+  expire(): void
+}
+
+const KINDS = ['token', 'grant', 'session', 'client'] as const
+
+export const createAccessChanges = (database: Database, clock: Clock): AccessChanges => {
+  /** The version in which a row changed last, by kind and id. */
+  const changedIn = new Map<string, number>()
+  let version = 0
+  /** Changes up to this version are not told apart. */
+  let floor = 0
+  /** The number of the last change in the database; undefined where the next query cannot tell what has changed. */
+  let last: number | undefined
+  /** Monotonic time before which everything is known, in milliseconds. */
+  let currentAt = Number.NEGATIVE_INFINITY
+  let askedAt = Number.NEGATIVE_INFINITY
+  let expiries = 0
+  let reading: Promise<number> | undefined
+
+  const distrustAll = (number: number): void => {
+    changedIn.clear()
+    version += 1
+    floor = version
+    last = number
+  }
+  const learn = (before: number, newest: number, rows: readonly AccessChangeRow[]): void => {
+    let reached = before
+    let isWhole = rows.length <= MAX_READ && changedIn.size + rows.length <= MAX_KEPT
+    for (const { number, kind } of rows) {
+      // A gap: changes were removed before this server read them.
+      if (kind === 'all' || Number(number) > reached + 1) isWhole = false
+      reached = Number(number)
+    }
+    if (!isWhole || reached < newest) {
+      distrustAll(Math.max(reached, newest))
+      return
+    }
+    version += 1
+    for (const { kind, id } of rows) {
+      const key = kind === 'client' ? id : Buffer.from(id, 'hex').toString('latin1')
+      changedIn.set(`${kind} ${key}`, version)
+    }
+    last = reached
+  }
+  const ask = (): MaybePromise<number> => {
+    const now = clock.monotonic()
+    const known = now - askedAt > LONGEST_PAUSE_MS ? undefined : last
+    const expiriesBefore = expiries
+    askedAt = now
+    // Until the query has succeeded: one that fails may mean that another server takes over.
+    last = undefined
+    const done = (): number => {
+      // What was read before a change of this server may lack it.
+      if (expiries === expiriesBefore) currentAt = now
+      return version
+    }
+    return chain<LastChangeRow | undefined, number>(database.get<LastChangeRow>(lastAccessChange, []), (row) => {
+      if (row === undefined) throw new Error('smart_access_change_count has no row')
+      const newest = Number(row.last)
+      if (known === undefined || newest < known) {
+        distrustAll(newest)
+        return done()
+      }
+      if (newest === known) {
+        last = known
+        return done()
+      }
+      return chain<AccessChangeRow[], number>(
+        database.all<AccessChangeRow>(listAccessChanges, [known, MAX_READ + 1]),
+        (rows) => {
+          learn(known, newest, rows)
+          return done()
+        },
+      )
+    })
+  }
+  const start = (): MaybePromise<number> => {
+    const asked = ask()
+    if (!(asked instanceof Promise)) return asked
+    reading = asked.finally(() => {
+      reading = undefined
+    })
+    return reading
+  }
+  /** Whether it fails is told by the next request that has to wait for it. */
+  const renew = (): void => {
+    if (reading !== undefined) return
+    try {
+      const asked = start()
+      if (asked instanceof Promise) asked.catch(() => undefined)
+    } catch {}
+  }
+  const isCurrent = (): boolean => {
+    const age = clock.monotonic() - currentAt
+    if (age >= CURRENT_MS) return false
+    if (age >= RENEW_MS) renew()
+    return true
+  }
+  const read = (): MaybePromise<number> => {
+    if (isCurrent()) return version
+    // One at a time, because each begins where the one before has ended.
+    return reading === undefined ? start() : reading.then(read)
+  }
+  return {
+    isCurrent,
+    get version() {
+      return version
+    },
+    read,
+    mayConcern(since, dependencies) {
+      if (since === version) return false
+      if (since < floor) return true
+      for (const kind of KINDS) {
+        const id = dependencies[kind]
+        if (id !== undefined && (changedIn.get(`${kind} ${id}`) ?? 0) > since) return true
+      }
+      return false
+    },
+    expire() {
+      expiries += 1
+      currentAt = Number.NEGATIVE_INFINITY
+    },
+  }
+}
