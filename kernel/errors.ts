@@ -140,6 +140,12 @@ export const RelayUnanswered = defineError(
   'exception',
   'The plugin "%s" took the body of a request in relay and gave no Reply; nobody else can answer it.',
 )
+export const RelayMarkLate = defineError(
+  'kernel/relay-mark-late',
+  500,
+  'exception',
+  'A request is marked as received in beforeRequest, and as sent while relay is asked; at other times others have judged by it.',
+)
 export const AddressLate = defineError(
   'kernel/address-late',
   500,

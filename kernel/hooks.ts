@@ -41,7 +41,7 @@ export const createHooks = () => ({
   /** Called by the kernel once per HTTP request, with the caller known: rate limit, quota. */
   admit: new AsyncSeriesBailHook<[RequestContext], Refusal | undefined>(['request'], 'admit'),
   /**
-   * Called by the kernel after `admit`, for routes with `relay: true`, before the body is parsed: a tap may answer with
+   * Called by the kernel after `admit`, for requests that the route's `relay` concerns, before the body is parsed: a tap may answer with
    * another server's answer. The first Reply wins. A tap that takes `request.body` has to return one.
    */
   relay: new AsyncSeriesBailHook<[RequestContext], Reply | undefined>(['request'], 'relay'),
