@@ -23,7 +23,7 @@ test('a server whose role its settings do not fit is refused, and says what to s
     [
       '--standby',
       {},
-      `[cluster] role = "standby" needs the secrets that the other servers have, and dcr_token and confidential_secret of [smart] are not set: set ${token} or --smart-dcr-token, ${secret} or --smart-confidential-secret.`,
+      `[cluster] role = "standby" needs the secrets that the other servers have, and dcr_token and confidential_secret of [smart] are not set: set ${token} or --smart-dcr-token, and ${secret} or --smart-confidential-secret.`,
     ],
     [
       '',
