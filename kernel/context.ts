@@ -84,7 +84,7 @@ export interface RequestContextInit {
   readonly headers: IncomingHttpHeaders
   readonly requestClass: RequestClass
   readonly route: string | undefined
-  readonly relays?: boolean
+  readonly relays?: boolean | string
   readonly startedAt: number
   readonly log: Logger
   /**
@@ -154,8 +154,11 @@ export class RequestContext {
    * matches.
    */
   readonly route: string | undefined
-  /** True where the route's `relay` concerns the request: a tap of the hook may answer with another server's answer. */
-  readonly relays: boolean
+  /**
+   * Whether the hook `relay` is called: true where the route says so, the name of the request header where the route says
+   * it of requests with that header, else false.
+   */
+  readonly relays: boolean | string
   /** Milliseconds since the epoch, from the kernel's clock. */
   readonly startedAt: number
   caller: Caller = ANONYMOUS

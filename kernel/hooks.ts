@@ -29,7 +29,10 @@ export const createHooks = () => ({
    */
   arrive: new SyncBailHook<[RequestContext], Reply | undefined>(['request'], 'arrive'),
   /** Called by the kernel once requests are taken, before the caller is known. Throw to refuse, return a Reply to answer. */
-  beforeRequest: new AsyncSeriesBailHook<[RequestContext], Reply | undefined>(['request'], 'beforeRequest'),
+  beforeRequest: new AsyncSeriesBailHook<[RequestContext], Reply | undefined>(
+    ['request'],
+    'beforeRequest',
+  ) as PromptHook<[RequestContext], Reply | undefined>,
   /**
    * Called by the kernel to find out who calls. The first Caller wins; without one the caller is anonymous, known by
    * address.

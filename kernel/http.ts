@@ -152,7 +152,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     if (passHooks !== null || askRelay !== null)
       scope.addHook('onRequest', async function runRequestHooks({ raw, ctx, routeOptions }, reply) {
         let answer = await (front?.begun(raw)?.passed ?? passHooks?.(ctx))
-        if (answer === undefined && askRelay !== null && ctx.relays)
+        if (answer === undefined && askRelay !== null && ctx.relays !== false)
           answer = await askRelay(ctx, raw, routeOptions.config.beforeRelay)
         return answer === undefined ? undefined : sendReply(reply, answer)
       })

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Clock, Random } from './clock.ts'
 import { RequestContext } from './context.ts'
 import type { OwnUrl } from './own-url.ts'
-import { isRelaying, type RouteConfig } from './route-config.ts'
+import { type RouteConfig, relayedBy } from './route-config.ts'
 import type { RequestLine } from './unparsed.ts'
 
 export interface ContextParts {
@@ -44,7 +44,7 @@ export const createContextBuilder =
       headers,
       requestClass,
       route,
-      relays: relay !== undefined && isRelaying(relay, headers),
+      relays: relay !== undefined && relayedBy(relay, headers),
       startedAt: clock.now(),
       log,
       response,

@@ -29,9 +29,9 @@ declare module 'fastify' {
 const HEADER = /^[a-z0-9-]+$/
 const MAX_MS = 2 ** 31 - 1 // what a timer of Node can wait
 
-/** Whether the hook `relay` is called for a request of a route. */
-export const isRelaying = (relay: RouteConfig['relay'], headers: IncomingHttpHeaders): boolean =>
-  relay === true || (typeof relay === 'string' && headers[relay] !== undefined)
+/** What makes the hook `relay` be called for a request of a route: true, or the name of a header; false where nothing does. */
+export const relayedBy = (relay: RouteConfig['relay'], headers: IncomingHttpHeaders): boolean | string =>
+  typeof relay === 'string' && headers[relay] === undefined ? false : (relay ?? false)
 
 /** What is wrong with the config of a route, or undefined. */
 const faultOf = (config: RouteConfig, methods: readonly string[], bare: boolean): string | undefined => {
