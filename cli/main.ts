@@ -4,6 +4,7 @@
  */
 import { firstParty } from '../plugins/index.ts'
 import { batchedOutput } from './batched-output.ts'
+import { collectWhenIdle, processParts } from './collect-when-idle.ts'
 import { isHangupIgnored } from './hangup-ignored.ts'
 import { run } from './run.ts'
 import type { SignalName } from './world.ts'
@@ -44,5 +45,6 @@ const code = await run({
     }
   },
   exit: (code) => process.exit(code),
+  collectWhenIdle: () => collectWhenIdle(processParts()),
 })
 process.exit(code)

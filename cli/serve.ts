@@ -90,6 +90,7 @@ const createAnnouncer = ({ stdout }: World, kernel: Kernel) => {
 
 export const serve = async ({ world, gathered, kernel: create }: OwnContext): Promise<void> => {
   const { signal, forget } = firstSignal(world)
+  let stopCollecting: (() => void) | undefined
   try {
     const kernel = await create({ log: await logFor(world), ...terminalOf(world) })
     const announce = createAnnouncer(world, kernel)
@@ -105,7 +106,10 @@ export const serve = async ({ world, gathered, kernel: create }: OwnContext): Pr
         .start()
         .then(() => true)
         .finally(hide)
-      if (await Promise.race([ready, signal.then(() => false)])) announce.ready(address)
+      if (await Promise.race([ready, signal.then(() => false)])) {
+        announce.ready(address)
+        stopCollecting = world.collectWhenIdle?.()
+      }
     } catch (error) {
       kernel.log.debug({ err: error }, 'the server could not start')
       await kernel.stop().catch(() => undefined)
@@ -122,6 +126,7 @@ export const serve = async ({ world, gathered, kernel: create }: OwnContext): Pr
         `stopped, and not everything could be kept (${failedToStop.join(', ')}); the log says what was lost`,
       )
   } finally {
+    stopCollecting?.()
     forget()
   }
 }

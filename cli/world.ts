@@ -19,4 +19,6 @@ export interface World {
   onSignal(listener: (name: SignalName) => void): () => void
   /** Ends the process at once. */
   exit(code: number): void
+  /** Returns memory that the start has used, once the process is idle; the returned function gives up. */
+  collectWhenIdle?(): () => void
 }

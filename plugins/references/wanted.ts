@@ -114,17 +114,32 @@ const decidedAll = async (all: readonly Kept[], missingOf: Missing, gone: Missin
   return (kept) => decided.get(kept) ?? gone
 }
 
+/** Targets are locked in the order of `Type/id`, as changes and deletions are, so that transactions cannot deadlock. */
+const inLockOrder = (targets: ReadonlyMap<string, Target>): readonly [string, Target][] => {
+  const all = [...targets]
+  if (all.length < 2) return all
+  const keyed = all.map((one) => ({ one, key: keyOf(one[1]) }))
+  return keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ one }) => one)
+}
+
 /** Runs at most two statements, whatever the number of changes. */
 export const lookFor = (
   references: References,
   transaction: Transaction,
   { held, seen }: Wanted,
 ): MaybePromise<Missing> => {
-  const texts = [...held.keys()]
-  const toSee = new Map<string, Target>()
-  for (const targets of seen.values()) for (const [text, target] of targets) toSee.set(text, target)
+  const wanted = inLockOrder(held)
+  const texts = wanted.map(([text]) => text)
+  const named = new Map<string, Target>()
+  for (const targets of seen.values()) for (const [text, target] of targets) named.set(text, target)
+  const toSee = new Map(inLockOrder(named))
   const there: MaybePromise<ReadonlySet<number>> =
-    held.size === 0 ? new Set<number>() : references.held(transaction, [...held.values()])
+    held.size === 0
+      ? new Set<number>()
+      : references.held(
+          transaction,
+          wanted.map(([, target]) => target),
+        )
   return chain(there, (places) => {
     const lost = places.size === held.size ? [] : texts.filter((_text, at) => !places.has(at))
     const gone: MissingTexts = lost.length === 0 ? NO_TEXTS : new Map(lost.map((text) => [text, false]))

@@ -9,6 +9,8 @@ import { type RowSource, rowSourceOf } from './row-source.ts'
 import {
   lockCurrent,
   lockForDelete,
+  lockSeveral,
+  lockSeveralForDelete,
   nextWriter,
   readCurrent,
   readNewestKeys,
@@ -48,6 +50,15 @@ export interface VersionStore extends Reads {
    * `forDelete` also keeps others from adding references to it. Throws Contended if others hold the lock for too long.
    */
   lock(transaction: Transaction, type: string, id: string, forDelete?: boolean): Promise<StoredVersion | undefined>
+  /**
+   * Locks the current versions of several resources in the order of the list, as `lock` does, in one statement. On SQLite
+   * it does nothing, because there is one writer. Throws Contended if others hold a lock for too long.
+   */
+  lockAll(
+    transaction: Transaction,
+    targets: readonly { readonly type: string; readonly id: string }[],
+    forDelete?: boolean,
+  ): MaybePromise<void>
   /**
    * Takes a named lock until the end of the transaction. On SQLite it does nothing, because there is one writer. Throws
    * Contended if others hold the lock for too long.
@@ -121,6 +132,23 @@ export const openVersionStore = async ({
       const row = await source.get<VersionRow>(readSuperseded, [codes.code(type) ?? 0, id, version])
       return toVersion(type, row)
     }
+  /** Names that a transaction has locked: several conditions on a type ask for the same lock. */
+  const namedLocks = new WeakMap<Transaction, Set<string>>()
+  const lockRows: (...given: Parameters<VersionStore['lockAll']>) => Promise<void> = async (
+    transaction,
+    targets,
+    forDelete,
+  ) => {
+    const [first] = targets
+    const rows = targets.map(({ type, id }) => [codes.code(type) ?? 0, id])
+    try {
+      const turn = first === undefined ? undefined : transaction.queue(`${first.type}/${first.id}`)
+      if (turn instanceof Promise) await turn
+      await transaction.all(forDelete ? lockSeveralForDelete : lockSeveral, [JSON.stringify(rows)])
+    } catch (error) {
+      throw isHeldUp(error) ? Contended() : error
+    }
+  }
   const history = createHistory(codes)
   const store: VersionStore = {
     database,
@@ -152,10 +180,16 @@ export const openVersionStore = async ({
         throw isHeldUp(error) ? Contended() : error
       }
     },
+    lockAll(transaction, targets, forDelete = false) {
+      return isAlone ? undefined : lockRows(transaction, targets, forDelete)
+    },
     async advisoryLock(transaction, name) {
+      const held = namedLocks.get(transaction) ?? new Set()
+      if (held.has(name)) return
       try {
-        const held = transaction.hold(name)
-        if (held instanceof Promise) await held
+        const taken = transaction.hold(name)
+        if (taken instanceof Promise) await taken
+        namedLocks.set(transaction, held.add(name))
       } catch (error) {
         throw isHeldUp(error) ? Contended() : error
       }

@@ -4,13 +4,6 @@ import type { Located, Ruled } from './located-entry.ts'
 
 const typeOf = ({ step }: Located): string => step.addressed.interaction.type ?? ''
 const byText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
-/**
- * The order in which locks are taken. Entries whose condition found nothing lock their type and come first; the others
- * lock what they found. All transactions use the same order, so that they cannot deadlock.
- */
-export const inHoldOrder = (one: Located, other: Located): number =>
-  Number(one.target.found !== undefined) - Number(other.target.found !== undefined) ||
-  byText(identityKeyOf(one), identityKeyOf(other))
 export const isDeletion = ({ step }: Pick<Ruled, 'step'>): boolean => step.entry.method === 'DELETE'
 /** `Type/id` of each resource that the entry changes. */
 export const namesOf = (one: Located): readonly string[] =>

@@ -19,6 +19,7 @@ import { isTransformed } from '../presentation/present.ts'
 import { inside, type View } from '../view.ts'
 import type { Answer } from './answer.ts'
 import type { GuardChange } from './guard-change.ts'
+import { lockTargets } from './lock-targets.ts'
 import type { InteractionRequest } from './request.ts'
 
 /** The resource that a change is about. */
@@ -42,6 +43,9 @@ export type PreparedChange =
   | { readonly change?: undefined; readonly changes: readonly Change[]; answerAll(changed: readonly Changed[]): Answer }
   /** Nothing is to be changed; `settled` is the answer. */
   | { readonly change?: undefined; readonly changes?: undefined; readonly settled: Answer }
+
+export const changesOf = (prepared: PreparedChange): readonly Change[] =>
+  prepared.change !== undefined ? [prepared.change] : (prepared.changes ?? [])
 
 export interface AddressedChange {
   readonly interaction: Interaction
@@ -132,7 +136,9 @@ const performSeveral = async (
 ): Promise<Answer> => {
   const ready = await prepareWrite.changes(view, ctx, changes)
   const work = async (transaction: Transaction) => {
-    await target.verify?.(inside(view, transaction), transaction)
+    await lockTargets(inside(view, transaction), transaction, [
+      { type: interaction.type ?? '', target, changes: ready },
+    ])
     const made: Changed[] = []
     for (const one of ready) made.push(await write.apply(transaction, one))
     await write.complete(ctx, transaction, made, issuesOfRefusal)

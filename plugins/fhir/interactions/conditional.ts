@@ -24,6 +24,7 @@ import { authorize } from '../dispatch.ts'
 import { ManyMatches, NoneForIfMatch } from '../errors.ts'
 import { readPairs } from '../presentation/presentation-parameters.ts'
 import type { View } from '../view.ts'
+import { conditionLock } from './lock-targets.ts'
 import { type InteractionRequest, interactionOf } from './request.ts'
 
 const PRESENTATION = new Set(['_format', '_pretty', '_summary', '_elements'])
@@ -89,7 +90,7 @@ export const locateMatches = async (
   return {
     found,
     async verify(here, transaction, own) {
-      if (found.length === 0) await here.reads.advisoryLock(transaction, `conditional/${type}`)
+      if (found.length === 0) await here.reads.advisoryLock(transaction, conditionLock(type))
       // Locked before the second search, so that its result holds until COMMIT. In the order of ids, so that
       // transactions cannot deadlock.
       for (const id of found.map((version) => version.id).sort()) await here.reads.lock(transaction, type, id)

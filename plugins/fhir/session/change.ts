@@ -20,6 +20,7 @@ import {
   type AddressChange,
   type AddressedChange,
   type ChangeTarget,
+  changesOf,
   interactionAbout,
   isContention,
   type PreparedChange,
@@ -27,6 +28,7 @@ import {
   retryOnContention,
 } from '../interactions/change.ts'
 import type { GuardChange } from '../interactions/guard-change.ts'
+import { lockTargets } from '../interactions/lock-targets.ts'
 import type { InteractionRequest } from '../interactions/request.ts'
 import type { PrepareWrite } from '../large/prepare-write.ts'
 import { toETag } from '../response/etag.ts'
@@ -116,8 +118,6 @@ const inOrder = (one: Located, other: Located): number => {
   const [name, otherName] = [keyOf(one), keyOf(other)]
   return name < otherName ? -1 : name > otherName ? 1 : 0
 }
-const byType = (one: Located, other: Located): number =>
-  one.wanted.type < other.wanted.type ? -1 : one.wanted.type > other.wanted.type ? 1 : 0
 
 /** The JSON is undefined when the caller may not read the version. */
 const toChanged = (version: StoredVersion, guard: WriteGuard, created: boolean, written: boolean): SessionChanged => ({
@@ -207,8 +207,11 @@ const applyAll = async (
   progress: CurrentChange,
 ): Promise<{ readonly changed: readonly Changed[]; readonly made: Made }> => {
   const here = inside(view, transaction)
-  // Conditions lock their types. All transactions do so in the same order, so that they cannot deadlock.
-  for (const { target } of ready.toSorted(byType)) await target.verify?.(here, transaction)
+  await lockTargets(
+    here,
+    transaction,
+    ready.map(({ wanted: { type }, target, prepared }) => ({ type, target, changes: changesOf(prepared) })),
+  )
   const changed: Changed[] = []
   const results: (SessionChanged | undefined)[] = new Array(ready.length).fill(undefined)
   for (const { at, addressed, target, prepared, guard } of ready) {
@@ -273,7 +276,7 @@ export const createChange = (late: () => SessionChangeParts, seat: Seat): Sessio
         await beside?.(transaction, applied.made)
         return applied
       }
-      const isLong = isLongWrite(ready.flatMap(({ prepared: { change } }) => change ?? []))
+      const isLong = isLongWrite(ready.flatMap(({ prepared }) => changesOf(prepared)))
       const { changed, made } = await parts.database.transact(work, { isLong }).catch(async (error) => {
         const { interaction } = progress
         if (interaction !== undefined && !isContention(error)) await emitRefused(view.run, request, interaction, error)

@@ -3,8 +3,9 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { Database, sql } from '../../../plugins/database/service.ts'
 import { insertDisplay } from '../../../plugins/search/index/tables.ts'
+import { withSession } from '../../support/connect-postgres.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
-import { type Clinic, clinicWith, type Entry, type Json, post, put } from './clinic.ts'
+import { type Clinic, clinicWith, del, type Entry, type Json, post, put } from './clinic.ts'
 
 const AT_ONCE = 8
 const NPI = 'http://hl7.org/fhir/sid/us-npi'
@@ -54,6 +55,38 @@ test('Bundles that update the same resources in either order', async () => {
       json.entry.map(({ resource }: Json) => resource.id),
       at % 2 === 0 ? ids : ids.toReversed(),
     )
+})
+
+test('a transaction that deletes what a resource refers to, beside one that changes both', async () => {
+  const { settings, remove } = await chosenKind.fresh()
+  const own = await clinicWith(settings)
+  const patient = (id: string, to?: string, active = false): Entry =>
+    put({
+      resourceType: 'Patient',
+      id,
+      active,
+      ...(to === undefined ? {} : { link: [{ other: { reference: `Patient/${to}` }, type: 'seealso' }] }),
+    })
+  const pairs = Array.from({ length: AT_ONCE }, (_, at) => [`x${at}`, `y${at}`] as const)
+  for (const [from, to] of [...pairs, ...pairs.map(([x, y]) => [y, x] as const)]) {
+    const sent = [
+      own.bundle('transaction', [patient(to), patient(from, to)]),
+      own.bundle('transaction', [del(`Patient/${to}`), patient(from, undefined, true)]),
+      own.bundle('transaction', [patient(to, undefined, true), patient(from, to, true)]),
+      own.ask('PUT', `/Patient/${from}`, patient(from, to).resource as Json),
+    ]
+    for (const { status } of await Promise.all(sent)) assert.ok([200, 201, 409, 422].includes(status), String(status))
+  }
+  await own.stop()
+  // A backend counts its deadlocks when it ends at the latest.
+  if (chosenKind.name === 'postgres')
+    await withSession((settings.database as { postgres_url: string }).postgres_url, async (session) => {
+      const counted = await session.query<{ deadlocks: number }>(
+        'SELECT deadlocks::int AS deadlocks FROM pg_stat_database WHERE datname = current_database()',
+      )
+      assert.is(counted.rows[0]?.deadlocks, 0)
+    })
+  await remove()
 })
 
 test('a display that another transaction has written and not committed is not waited for', async () => {
