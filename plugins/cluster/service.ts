@@ -8,9 +8,3 @@ export interface Cluster {
 }
 
 export const Cluster = defineService<Cluster>('cluster')
-
-/**
- * The request header by which a client asks for a snapshot that is at least as new as what it has seen. Routes that only
- * read name it as their `relay`.
- */
-export const SNAPSHOT_HEADER = 'x-snapshot'

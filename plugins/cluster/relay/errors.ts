@@ -35,5 +35,5 @@ export const RelayExpired = defineError(
   'cluster/relay-expired',
   400,
   'security',
-  'The header X-Relay was made more than %s seconds ago or ahead, by the clock of this server. Compare the clocks of the servers.',
+  'The header X-Relay was made more than %s {second|seconds} ago or ahead, by the clock of this server. Compare the clocks of the servers.',
 )

@@ -1,6 +1,6 @@
 /** Taps what a server of a cluster does with requests that two servers work on. */
 import type { Host, Reply, RequestContext } from '../../../kernel/index.ts'
-import { SNAPSHOT_HEADER } from '../service.ts'
+import { SNAPSHOT_HEADER } from '../../fhir/service.ts'
 import { createReadYourWrites, type ReadYourWrites } from '../snapshot/read-your-writes.ts'
 import type { SnapshotSource } from '../snapshot/snapshot-source.ts'
 import { createPrimary, type RelayLimits } from './primary.ts'

@@ -3,7 +3,7 @@
  * state or a newer one.
  */
 import type { Clock, Committed, RequestContext } from '../../../kernel/index.ts'
-import { SNAPSHOT_HEADER } from '../service.ts'
+import { SNAPSHOT_HEADER } from '../../fhir/service.ts'
 import { SnapshotAhead, SnapshotGone, SnapshotMalformed } from './errors.ts'
 import { covers, type Epoch, type Snapshot, type SnapshotSource } from './snapshot-source.ts'
 import { makeToken, readToken } from './snapshot-token.ts'

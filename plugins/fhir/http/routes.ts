@@ -3,7 +3,6 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
 import type { RequestClass } from '../../../kernel/index.ts'
-import { SNAPSHOT_HEADER } from '../../cluster/service.ts'
 import type { StartedFhir } from '../compose.ts'
 import { BodyType, MethodNotAllowed, SearchFormType } from '../errors.ts'
 import type { InteractionName } from '../interactions/addresses.ts'
@@ -18,6 +17,7 @@ import { send } from '../response/respond.ts'
 import { readRequestBody } from './body.ts'
 import { acceptsGzip, checkContentType, FHIR_JSON } from './media.ts'
 import { rawBinary } from './raw-binary.ts'
+import { SNAPSHOT_HEADER } from './snapshot-header.ts'
 
 type Handler = (server: StartedFhir, request: FastifyRequest<any>, reply: FastifyReply) => unknown
 

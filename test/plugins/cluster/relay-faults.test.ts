@@ -137,7 +137,7 @@ test('a connection that the primary closed while nobody used it is not used; one
 const failing = (times: number, isSent = false) => {
   let tried = 0
   const started: unknown[] = []
-  const controller = { abort: () => undefined, pause: () => undefined, resume: () => undefined }
+  const controller = { abort: () => void started.push('aborted'), pause: () => undefined, resume: () => undefined }
   const pool = {
     dispatch(_options: unknown, handler: Dispatcher.DispatchHandler) {
       tried += 1
@@ -185,6 +185,13 @@ test('what was sent is not sent again, neither by us nor by the pool', async () 
   assert.equal(started, ['started', 'refused'])
 })
 
+test('an answer that nobody takes any more ends the connection that it comes over', async () => {
+  const { ask, started } = failing(0)
+  const { body } = await ask()
+  body.destroy()
+  assert.equal(started, ['aborted'])
+})
+
 test('a primary that accepts and is silent is unknown after its time; one that takes no connection is away', async () => {
   const primary = await tcp(() => undefined)
   const { kernel, address } = await replicaOf(primary.url, { limits: { headMs: 100 } })
@@ -201,7 +208,13 @@ test('an answer that stops is cut after its time', async () => {
   const { kernel, address } = await replicaOf(primary.url, { limits: { silenceMs: 100 } })
   const client = await connectTo(address)
   client.send('POST /far HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\n\r\nx')
-  assert.match(await client.closed, /^HTTP\/1\.1 200 OK[\s\S]*\r\n\r\nhalf$/)
+  let received: string | undefined
+  void client.closed.then((text) => {
+    received = text
+  })
+  // Sooner than a connection is cut on which nothing moves.
+  await until(() => received !== undefined, 10_000, 'the end of the answer')
+  assert.match(received ?? '', /^HTTP\/1\.1 200 OK[\s\S]*\r\n\r\nhalf$/)
   await kernel.stop()
   primary.stop()
 })
@@ -247,7 +260,7 @@ test('a request that waits too long for a connection is refused, and is not sent
   })
   const { kernel, address } = await replicaOf(primary.url, { limits: { connections: 1, headMs: 100 } })
   const held = await fetch(`${address}/far/held`, { method: 'POST', body: 'x' })
-  const [status, retryAfter, code] = await outcomeOf(await fetch(`${address}/far/waits`, { method: 'POST', body: 'x' }))
+  const [status, retryAfter, code] = await outcomeOf(await fetch(`${address}/far/waits`, { method: 'DELETE' }))
   assert.equal([status, retryAfter, code], [503, '2', 'throttled'])
   end!()
   assert.is(await held.text(), 'held')
@@ -279,6 +292,32 @@ test('a client that leaves while the primary works, or in the middle of its body
     lines.filter(({ level }) => level === 'error' || level === 'fatal'),
     [],
   )
+  await kernel.stop()
+  await primary.stop()
+})
+
+test('an answer is read from the primary no faster than the client takes it', async () => {
+  const chunk = Buffer.alloc(64 * 1024)
+  let sent = 0
+  const primary = await standIn(async (_request, response) => {
+    for (; sent < 64 * MB; sent += chunk.length) if (!response.write(chunk)) await once(response, 'drain')
+    response.end()
+  })
+  const { kernel, address } = await replicaOf(primary.url)
+  const asking = send(`${address}/far`).end()
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage]
+  let seen = -1
+  let looks = 0
+  const isStill = (): boolean => {
+    looks = sent === seen ? looks + 1 : 0
+    seen = sent
+    return looks === 20
+  }
+  await until(isStill, 20_000, 'the primary to wait')
+  assert.ok(sent < 32 * MB, `${sent / MB} MB`)
+  let bytes = 0
+  for await (const part of answer as AsyncIterable<Buffer>) bytes += part.length
+  assert.is(bytes, 64 * MB)
   await kernel.stop()
   await primary.stop()
 })
