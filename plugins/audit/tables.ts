@@ -111,6 +111,8 @@ export const lockHead = sql('audit.head-lock', {
 })
 /** The newest row. */
 export const readLast = sql('audit.last', `SELECT ${COLUMNS.join(', ')} FROM audit_event ORDER BY seq DESC LIMIT 1`)
+/** Tests whether the row with this number has this mac. */
+export const findEvent = sql('audit.event-find', 'SELECT 1 AS found FROM audit_event WHERE seq = ? AND mac = ?')
 /** The head, and the newest number in the table at the same moment. */
 export const readHeadAndLast = sql(
   'audit.head-last',

@@ -44,5 +44,5 @@ export const Contended = defineError(
   'fhir/contended',
   409,
   'conflict',
-  'Others change the same resources faster than this request could. Repeat it.',
+  'Others change the same resources, or what is indexed of them, faster than this request could. Repeat it.',
 )

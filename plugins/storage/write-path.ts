@@ -14,7 +14,7 @@ import {
 import { chain, type MaybePromise, type Transaction } from '../database/service.ts'
 import type { Change, Changed, CurrentChange, NewContent } from './change.ts'
 import type { ChangeObserver } from './change-observer.ts'
-import { Contended, Deleted, NotFound, UpdateAsCreateOff } from './errors.ts'
+import { Deleted, NotFound, UpdateAsCreateOff } from './errors.ts'
 import { type Findings, findingsOf } from './findings.ts'
 import { isUnchanged } from './is-unchanged.ts'
 import type { LargeVersions } from './large-versions.ts'
@@ -22,6 +22,7 @@ import { absentVersion, nextVersion, versionFlags } from './next-version.ts'
 import { patientsFound } from './patients-found.ts'
 import { checkPrecondition } from './precondition.ts'
 import { toRestrictedChange } from './restricted-change.ts'
+import { StaleFindings } from './stale-findings.ts'
 import { archiveCurrent, insertResource, updateResource } from './tables.ts'
 import { type IssuesOf, throwFirst } from './throw-first.ts'
 import type { StoredVersion } from './version.ts'
@@ -119,7 +120,7 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
       findings === undefined ? !large.concernsVersion(replaced) : findings.before?.version === replaced?.version
     if (isKnown) return
     large.note(type, id)
-    throw Contended()
+    throw StaleFindings()
   }
 
   const applyTo = (

@@ -14,6 +14,7 @@ import type { TrailEvent } from '../event.ts'
 import { findHead, type HeadRow, lockHead, updateHeadTime } from '../tables.ts'
 import { batchesOf, type UnnumberedRow } from './event-rows.ts'
 import { appendRows, type Head, type SealedHead } from './head.ts'
+import { type Attempt, createLostAttempts } from './lost-attempts.ts'
 
 // milliseconds; shorter than the time after which another server could have pruned rows that this one has not seen
 const REMEMBERED_MS = 10_000
@@ -50,6 +51,8 @@ type Left = TrailEvent | readonly TrailEvent[]
  */
 const rowsBehind = (seq: number, all: readonly Left[]): readonly UnnumberedRow[] => batchesOf(all.flat(), seq)
 
+const isList = (one: Left): one is readonly TrailEvent[] => Array.isArray(one)
+
 /** The cause is for the log only. */
 const refuse = (cause: unknown) => TrailUnavailable().with({ cause, headers: { 'retry-after': '1' } })
 
@@ -58,6 +61,9 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
   let remembered: Remembered | undefined
   let toAsk = 0
   let next: SealedHead | undefined
+  const lost = createLostAttempts()
+  /** The newest attempt to write a list of events. */
+  const attempts = new WeakMap<readonly TrailEvent[], Attempt>()
 
   /**
    * Whether the head still has the cached values. Not queried on PostgreSQL, where a conflict shows when the rows are
@@ -81,6 +87,20 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
     return { head, isSound: sealHead(keys.current, head).equals(head.seal) }
   }
 
+  /** Leaves out events that an earlier attempt has written. */
+  const withoutWritten = async (transaction: Transaction, events: readonly Left[]): Promise<readonly Left[]> => {
+    const left: Left[] = []
+    for (const one of events) {
+      if (!isList(one)) left.push(one)
+      else {
+        const missing = await lost.missing(transaction, one)
+        if (missing.length === one.length) left.push(one)
+        else left.push(...missing)
+      }
+    }
+    return left
+  }
+
   const participant: CommitParticipant<Left> = {
     async beforeCommit(transaction, events) {
       next = undefined
@@ -89,8 +109,11 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
       if (!isSound)
         log.error({ seq: head.seq }, 'the audit trail was changed by somebody else: run server audit verify')
       const alarm: TrailEvent = { at: clock.now(), kind: 'alarm', status: 500 }
-      const rows = rowsBehind(head.seq, isSound ? events : [alarm, ...events])
+      const left = lost.isEmpty ? events : await withoutWritten(transaction, events)
+      const rows = rowsBehind(head.seq, isSound ? left : [alarm, ...left])
       next = await appendRows(transaction, keys.current, head, rows)
+      const last = rows.at(-1)
+      if (last !== undefined) for (const one of events) if (isList(one)) attempts.set(one, last)
       await blocks.add(transaction, rows)
     },
     finished(committed) {
@@ -105,10 +128,16 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
 
   return {
     append: (transaction, event) => transaction.beforeCommit(participant, event),
-    write: (events, options) =>
-      database.transact((transaction) => {
-        transaction.beforeCommit(participant, events)
-      }, options),
+    async write(events, options) {
+      try {
+        await database.transact((transaction) => transaction.beforeCommit(participant, events), options)
+        lost.forget(events)
+      } catch (error) {
+        const attempt = attempts.get(events)
+        if (attempt !== undefined) lost.add(events, attempt)
+        throw error
+      }
+    },
     flush: () => database.transact((transaction) => transaction.run(updateHeadTime, [])),
   }
 }

@@ -7,7 +7,7 @@
 import { type Clock, type Interaction, isServerError, type RequestContext, type Ruling } from '../../../kernel/index.ts'
 import { chain, type Database, type Transaction, type TransactOptions } from '../../database/service.ts'
 import type { Change, Changed, StoredVersion, WriteGuard, WritePath } from '../../storage/service.ts'
-import { Contended, isLongWrite } from '../../storage/service.ts'
+import { Contended, isLongWrite, isStaleFindings } from '../../storage/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
 import { issuesOfRefusal } from '../bundle/entry-error.ts'
 import { dispatchChange } from '../dispatch.ts'
@@ -71,7 +71,7 @@ export const interactionAbout = ({ interaction }: AddressedChange, { id, found }
  * Attempts to make a change. One fails when another writer has changed what was located before the transaction began.
  */
 const MAX_ATTEMPTS = 10
-/** After this time no further attempt begins, because each may have waited for a lock. */
+/** After this time no further attempt begins, because each may have waited for a lock. One of a large body has not. */
 const PATIENCE_MS = 3_000
 
 export const isContention = (error: unknown): boolean => isServerError(error) && error.key === Contended.key
@@ -88,7 +88,8 @@ export const retryOnContention = async <T>({ database, clock }: RetryParts, work
     try {
       return await work()
     } catch (error) {
-      if (attempt === MAX_ATTEMPTS || !isContention(error) || clock.monotonic() > until) throw error
+      const isPatient = isStaleFindings(error) || clock.monotonic() <= until
+      if (attempt === MAX_ATTEMPTS || !isContention(error) || !isPatient) throw error
       // On SQLite the other writer's changes may belong to a group that is not committed yet, and a search would not
       // find them. An empty transaction waits for that COMMIT. On PostgreSQL the attempt has waited for a lock, so the
       // changes are committed.

@@ -4,7 +4,7 @@
  */
 import type { Issue } from '../../../kernel/index.ts'
 import type { JsonMember, Outline, Slots } from '../../model/service.ts'
-import type { Before, ContainedList } from '../../search/service.ts'
+import type { Before, ContainedList, ExtractionSource } from '../../search/service.ts'
 import type { Failure } from './failure.ts'
 import type { LargeFindings } from './findings.ts'
 
@@ -49,5 +49,5 @@ export interface Outcome {
 
 /** With the source of the thread's index rows, to detect that search parameters have changed since. */
 export interface Examined extends Outcome {
-  readonly source: object
+  readonly source: ExtractionSource
 }

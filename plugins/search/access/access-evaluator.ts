@@ -111,7 +111,7 @@ const createOver = (
 
   const givenRows = (version: StoredVersion): ClauseSubject['rows'] | undefined => {
     const found = given.get(version)
-    return found?.source === registry.source ? found.rows : undefined
+    return found !== undefined && registry.hasSameRows(found.source, [version.type]) ? found.rows : undefined
   }
   const subjectOf = (version: StoredVersion): ClauseSubject => {
     const { type, id, versionTime } = version

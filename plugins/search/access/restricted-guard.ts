@@ -27,7 +27,7 @@ export interface GuardParts {
   readonly subjectOf: (version: StoredVersion) => ClauseSubject
   /** Passes on rows of a version that were extracted elsewhere, for `subjectOf`. */
   readonly give: (version: StoredVersion, found: FoundRows) => void
-  readonly registry: Pick<Registry, 'extract' | 'source'>
+  readonly registry: Pick<Registry, 'extract' | 'hasSameRows'>
   readonly now: () => number
   /** Resource types of the installed packages. */
   readonly types: ReadonlySet<string>
@@ -72,7 +72,8 @@ export const createWriteGuard = (parts: GuardParts): MaybePromise<WriteGuard> =>
     if (known !== undefined) return known
     const findings = indexFindingsOf(resource)
     const found = findings && rowsOfNext(findings)
-    const rows = found?.source === registry.source ? found.rows : registry.extract(resource as Record<string, unknown>)
+    const isCurrent = found !== undefined && registry.hasSameRows(found.source, [String(resource.resourceType)])
+    const rows = isCurrent ? found.rows : registry.extract(resource as Record<string, unknown>)
     extracted.set(resource, rows)
     return rows
   }

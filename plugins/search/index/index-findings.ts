@@ -7,6 +7,7 @@ import { type Findings, findingsOf } from '../../storage/service.ts'
 import type { ContainedRows } from './contained/contained-entries.ts'
 import type { ResourceText } from './full-text/resource-text.ts'
 import type { IndexEntries } from './index-entries.ts'
+import type { ExtractionSource } from './registry.ts'
 import { joinRowLists } from './row-lists.ts'
 
 /** Index rows of contained resources, by their index in `contained`; undefined where one is not indexed. */
@@ -47,15 +48,15 @@ export interface IndexFindings extends Findings {
   readonly paths: readonly string[]
   /** Undefined when the resource is new or was deleted. */
   readonly before: Before | undefined
-  /** `Registry.source` at the time of the extraction. If it has changed since, the rows are outdated. */
-  readonly source: object
+  /** `Registry.source` at the time of the extraction. `hasSameRows` says whether the rows are outdated. */
+  readonly source: ExtractionSource
 }
 
 /** All index rows of a version, extracted by a worker thread. */
 export interface FoundRows {
   readonly rows: IndexEntries
-  /** `Registry.source` at the time of the extraction. If it has changed since, the rows are outdated. */
-  readonly source: object
+  /** `Registry.source` at the time of the extraction. `hasSameRows` says whether the rows are outdated. */
+  readonly source: ExtractionSource
 }
 
 /** All rows of the new version. Undefined when the shared rows were not requested. */

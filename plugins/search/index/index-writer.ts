@@ -11,7 +11,7 @@ import {
   type SqlScalar,
   type Transaction,
 } from '../../database/service.ts'
-import { Contended, type Findings, type StoredVersion } from '../../storage/service.ts'
+import { type Findings, StaleFindings, type StoredVersion } from '../../storage/service.ts'
 import type { ChangeCounters } from './change-counters.ts'
 import { NO_ROWS, toContainedRows } from './contained/contained-entries.ts'
 import { CONTAINED_OFFSET, containedRid } from './contained/key-space.ts'
@@ -183,9 +183,12 @@ export const createIndexWriter = (
     findings: IndexFindings,
   ): Promise<void> => {
     // The columns have changed since the thread extracted the rows: the write is retried from the beginning.
-    if (findings.source !== registry.source) throw Contended()
     const { rid, type, id } = next
-    const { before, added, masks, keys } = findings
+    const { before, added, masks, keys, contained: containedNow } = findings
+    const types = [...containedNow, ...(before?.contained ?? [])].flatMap((one) =>
+      one === undefined ? [] : [one.type],
+    )
+    if (!registry.hasSameRows(findings.source, [...new Set([type, ...types])])) throw StaleFindings()
     const code = codeOf(type) ?? 0
     const put = before === undefined ? putLater : insertImmediately
     const pause = createPause()

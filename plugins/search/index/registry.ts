@@ -22,6 +22,7 @@ import { layoutNow } from './layout.ts'
 import { type PageKey, toPageKey } from './page-key.ts'
 import { createParameterState, type ParameterState } from './parameter-state.ts'
 import { toPurposeKey } from './purpose-key.ts'
+import { createSameRows } from './same-rows.ts'
 import { openSettings } from './settings.ts'
 import { settleCaseless } from './settle-caseless.ts'
 import { POSTING, readGeneration, readHeldTypes, readIndexColumns, readPosted } from './tables.ts'
@@ -52,6 +53,8 @@ export interface Registry extends Extraction {
   canonicalColumn(type: string): number | undefined
   /** Replaced by another object when resources have other index rows than before. */
   readonly source: ExtractionSource
+  /** True when rows of these types that were extracted with `earlier` are those that `source` makes. */
+  hasSameRows(earlier: ExtractionSource, types: readonly string[]): boolean
   /** The layout that `source` writes, or an earlier one that is outdated: see layout.ts. */
   readonly layout: string
   /**
@@ -164,6 +167,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
   let layout = ''
   let state: ParameterState
   let source: ExtractionSource
+  const sameRows = createSameRows()
   /** Reads generation and layout before everything else, so that the next refresh notices a change that happens meanwhile. */
   const load = async (isStart: boolean): Promise<void> => {
     const now = await generationNow()
@@ -208,6 +212,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     get source() {
       return source
     },
+    hasSameRows: (earlier, types) => sameRows(earlier, source, types),
     get layout() {
       return layout
     },
