@@ -3,7 +3,13 @@
  * It is one encapsulated Fastify plugin, so that the same code serves our own listener and an embedding host's app.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyPluginCallback,
+  FastifyPluginOptions,
+  FastifyReply,
+  FastifyRequest,
+} from 'fastify'
 import type { Logger } from 'pino'
 import { createAnswerError, FHIR_JSON } from './answer-error.ts'
 import { attributeError } from './attribute-error.ts'
@@ -85,6 +91,15 @@ export const answerMalformed = (response: ServerResponse, error: unknown, log: L
   log.error({ err: error }, 'the routes cannot be mounted')
   answerBare(response, Internal())
 }
+
+/**
+ * Names a scope for Fastify, which otherwise looks for each function among all modules that are loaded: a twentieth of a
+ * start.
+ */
+const named = <O extends FastifyPluginOptions>(
+  name: string,
+  scope: FastifyPluginCallback<O>,
+): FastifyPluginCallback<O> => Object.assign(scope, { [Symbol.for('fastify.display-name')]: name })
 
 export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions> => {
   const { run, clock, log } = parts
@@ -177,7 +192,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     mounted: DirectGet[],
   ): void => {
     const unmountable = (error: unknown) => PluginRoutes(plugin, messageOf(error)).with({ cause: error })
-    scope.register((outer, _outerOptions, outerDone) => {
+    const enter: FastifyPluginCallback = (outer, _outerOptions, outerDone) => {
       answerErrors(outer, options, plugin)
       outer.addHook('onRoute', (route) => {
         checkRoute(route, bare)
@@ -185,7 +200,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
         if (config.upgrade === true) mountUpgrade(route, plugin, parts)
         if ([method].flat().includes('GET')) mounted.push({ plugin, path: url, config })
       })
-      outer.register((own, ownOptions, done) => {
+      const call: FastifyPluginCallback = (own, ownOptions, done) => {
         try {
           // An async callback returns a promise.
           const returned: unknown = callback(own, ownOptions, (error) =>
@@ -197,12 +212,14 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
         } catch (error) {
           done(unmountable(error))
         }
-      })
+      }
+      outer.register(named(plugin, call))
       outerDone()
-    })
+    }
+    scope.register(named(`errors of ${plugin}`, enter))
   }
 
-  return (app, options, done) => {
+  return named('kernel', (app, options, done) => {
     const prefix = app.prefix.replace(/\/+$/, '')
     app.addHook('onSend', ({ ctx }, reply, payload, next) => {
       // Bare routes, and what is not ours, have no context.
@@ -220,7 +237,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     }
     // Without a prefix another method of the same path may be the host's.
     const addresses = options.isHosts !== undefined && prefix === '' ? undefined : collectAddresses()
-    app.register((bare, _bareOptions, bareDone) => {
+    const mountBare: FastifyPluginCallback = (bare, _bareOptions, bareDone) => {
       // Bare routes pass no hook, but their heads are checked as well.
       bare.addHook('onRequest', ({ raw }, reply, next) => {
         shared.watchUsage?.skips(raw, reply.raw)
@@ -230,18 +247,21 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       addresses?.watch(bare, true)
       for (const routes of parts.routes) if (routes.bare) mount(bare, routes, options, mounted)
       bareDone()
-    })
-    app.register((scope, _scopeOptions, scopeDone) => {
+    }
+    const mountHooked: FastifyPluginCallback = (scope, _scopeOptions, scopeDone) => {
       mountRequestHooks(scope, prefix, options, shared)
       addresses?.watch(scope, false)
       for (const routes of parts.routes) if (!routes.bare) mount(scope, routes, options, mounted)
       // Registered after the plugins, so that all of their routes are known: several may share a path.
-      scope.register((own, _ownOptions, ownDone) => {
+      const complete: FastifyPluginCallback = (own, _ownOptions, ownDone) => {
         addresses?.complete(own)
         ownDone()
-      })
+      }
+      scope.register(named('addresses', complete))
       scopeDone()
-    })
+    }
+    app.register(named('bare routes', mountBare))
+    app.register(named('routes', mountHooked))
     const { watchUsage } = shared
     if (watchUsage !== null)
       options.refusals?.open((refused) => {
@@ -257,5 +277,5 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       options.front?.open({ direct, mounted, refusal, begin, relays, arrive: run.arrive, ...shared }),
     )
     done()
-  }
+  })
 }

@@ -228,6 +228,63 @@ const tablesOfContents: Rule = (files) =>
     .filter(({ text }) => text.trimEnd().split('\n').length >= CONTENTS_LINES)
     .map(({ path }) => `${path} has ${CONTENTS_LINES} lines or more; the work lives elsewhere`)
 
+/** Product code, whose functions and files a reader must be able to take in. */
+const PRODUCT = /^(kernel|plugins|schemas|cli)\//
+const FILE_LINES = 300
+const FUNCTION_LINES = 120
+/** Files whose functions are longer and are still to be divided. No other file may be added. */
+const UNDIVIDED: ReadonlySet<string> = new Set([
+  'kernel/http.ts',
+  'kernel/kernel.ts',
+  'plugins/database/postgres/exchange.ts',
+  'plugins/database/postgres/pool.ts',
+  'plugins/database/postgres/transaction.ts',
+  'plugins/database/sqlite/insert-buffer.ts',
+  'plugins/database/sqlite/writer.ts',
+])
+
+/** The line that opens the body of a function. Its closing brace stands at the same indentation, as the formatter puts it. */
+const OPENS_BODY = /(=>|\)|\): .+) \{$/
+const OPENS_BLOCK = /^\s*(\} )?(if|else|for|while|do|switch|try|catch|finally)\b/
+const indentOf = (line: string): number => line.search(/\S/)
+
+/** First line, from 1, and number of lines of each body of a function. A table, `=> ({` or `= [`, has none. */
+const bodiesOf = (text: string): { readonly line: number; readonly length: number }[] => {
+  const lines = text.split('\n')
+  const found: { line: number; length: number }[] = []
+  // Bodies that are open, innermost last.
+  const open: { readonly line: number; readonly indent: number }[] = []
+  for (const [at, line] of lines.entries()) {
+    const last = open.at(-1)
+    if (last !== undefined && line.trimStart().startsWith('}') && indentOf(line) === last.indent) {
+      open.pop()
+      found.push({ line: last.line + 1, length: at - last.line + 1 })
+    }
+    if (line.endsWith(' {') && OPENS_BODY.test(line) && !OPENS_BLOCK.test(line))
+      open.push({ line: at, indent: indentOf(line) })
+  }
+  return found
+}
+
+const sizes: Rule = (files) =>
+  files
+    .filter(({ path }) => PRODUCT.test(path))
+    .flatMap(({ path, text }) => {
+      const lines = text.trimEnd().split('\n').length
+      const long = UNDIVIDED.has(path) ? [] : bodiesOf(text).filter(({ length }) => length > FUNCTION_LINES)
+      return [
+        ...(lines > FILE_LINES ? [`${path} has ${lines} lines; at most ${FILE_LINES} are allowed`] : []),
+        ...long.map(
+          ({ line, length }) =>
+            `${path} has a function of ${length} lines at line ${line}; at most ${FUNCTION_LINES} are allowed`,
+        ),
+      ]
+    })
+
+/** Source of a body of so many lines in all. */
+const bodyOf = (open: string, lines: number, close = '}'): string =>
+  [open, ...Array.from({ length: lines - 2 }, () => '  work()'), close].join('\n')
+
 const PROCESS =
   /\bprocess\.(argv|execArgv|env|exit|exitCode|on|once|addListener|abort|kill|stdin|stdout|stderr|chdir)\b/
 const processes: Rule = (files) =>
@@ -401,6 +458,24 @@ const RULES: readonly (readonly [sentence: string, rule: Rule, planted: readonly
     [{ path: 'plugins/probes/index.ts', text: '// work\n'.repeat(CONTENTS_LINES) }],
   ],
   [
+    'no file has more than 300 lines, and no function more than 120',
+    sizes,
+    [
+      { path: 'kernel/planted.ts', text: '// work\n'.repeat(FILE_LINES + 1) },
+      { path: 'cli/planted.ts', text: bodyOf('export const run = async (): Promise<void> => {', FUNCTION_LINES + 1) },
+      { path: 'plugins/probes/planted.ts', text: bodyOf('export const create = ({\n  a,\n}: Parts): Made => {', 121) },
+      { path: 'plugins/probes/planted.ts', text: bodyOf('function run(): void {', 121) },
+      { path: 'plugins/probes/planted.ts', text: bodyOf('export const run = (): {\n  a: 1\n} => {', 121) },
+      { path: 'plugins/probes/planted.ts', text: bodyOf('taps.write.tap((write) => {', 121, '})') },
+      { path: 'plugins/probes/planted.ts', text: `class Made {\n${bodyOf('  make(): void {', 121, '  }')}\n}` },
+      // One after another: what is closed counts no more.
+      {
+        path: 'plugins/probes/planted.ts',
+        text: `${bodyOf('const a = () => {', 120)}\n${bodyOf('const b = () => {', 121)}`,
+      },
+    ],
+  ],
+  [
     'only the command line touches arguments, environment, signals and exit',
     processes,
     [
@@ -473,6 +548,9 @@ test('what is allowed is not refused', () => {
     { path: 'plugins/probes/fine.ts', text: 'const make = () => {\n  let inside = 0\n  const list = []\n}' },
     { path: 'cli/fine.ts', text: "import { decode } from '../kernel/settings/decode.ts'\nprocess.exitCode = 1" },
     { path: 'examples/fine.ts', text: "import database from '../plugins/database/index.ts'" },
+    { path: 'plugins/probes/fine.ts', text: bodyOf('export const run = (): void => {', FUNCTION_LINES) },
+    { path: 'plugins/probes/fine.ts', text: bodyOf('export const table = () => ({', 200, '})') },
+    { path: 'plugins/probes/fine.ts', text: bodyOf('const TABLE: Readonly<Record<string, number>> = {', 200) },
     { path: 'plugins/packages/definition-types.ts', text: '' },
   ]
   for (const one of allowed) for (const [, rule] of RULES) assert.equal(rule([one]), [], one.text)

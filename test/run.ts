@@ -1,9 +1,10 @@
 /**
- * Runs the test files, two at a time, and closes with `N passed, N failed`. Arguments choose files by a part of their path:
- * `npm test -- server/crud`. Files in test/server run once on every kind of database, but for those that say in a comment
- * why fewer are enough: `// database: sqlite, …` or `// database: sqlite and postgres, …`. Files share processes, but for those of the command line, which start
- * processes themselves, and those that say in a comment why they cannot: `// process: its own, …`. One that fails among others
- * is run again alone, and that counts.
+ * Runs the test files, two at a time, three where they wait for other processes, and closes with `N passed, N failed`.
+ * Arguments choose files by a part of their path: `npm test -- server/crud`. Files in test/server run once on every kind
+ * of database, but for those that say in a comment why fewer are enough: `// database: sqlite, …` or
+ * `// database: sqlite and postgres, …`. Files share processes, but for those of the command line, which start processes
+ * themselves, and those that say in a comment why they cannot: `// process: its own, …`. One that fails among others is
+ * run again alone, and that counts.
  */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
@@ -12,7 +13,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Outcome, type Run, runAlone, type SharedProcess, startSharedProcess } from './support/file-runner.ts'
 
-const KINDS = ['sqlite', 'memory', 'postgres'] as const
+const KINDS = ['postgres', 'sqlite', 'memory'] as const
 const MEMORY = '/dev/shm' // where the system has it, a file system in memory
 const MEMORY_BYTES = 4 * 1024 ** 3 // free there, so that a run has room for its databases
 const FEW = 10 // runs of files, for which compiling ahead takes longer than it saves
@@ -70,20 +71,26 @@ const report = (outcome: Outcome | undefined): void => {
   if (failed > 0) console.log(output)
 }
 
-// Files of one kind follow each other, so that they find a process that serves them.
+/** True of files that spend a part of their time waiting for other processes: PostgreSQL, and those they start. */
+const waits = ({ isAlone, kind }: Planned): boolean => isAlone || kind === 'postgres'
+
+// Files of one kind follow each other, so that they find a process that serves them. Those that wait come first: while
+// they run there is one worker more.
 const planned = files.flatMap(plan)
 const queue = [
   ...planned.filter(({ isAlone }) => isAlone),
   ...[...KINDS, undefined].flatMap((of) => planned.filter(({ isAlone, kind }) => !isAlone && kind === of)),
 ]
-const work = async (): Promise<void> => {
+/** Takes files until there are none, or none that `takes`. */
+const work = async (takes: (run: Planned) => boolean): Promise<void> => {
   let current: SharedProcess | undefined
   const endings: Promise<void>[] = []
   const leave = (): void => {
     if (current !== undefined) endings.push(current.end().then(report))
     current = undefined
   }
-  for (let run = queue.shift(); run !== undefined; run = queue.shift()) {
+  for (let run = queue[0]; run !== undefined && takes(run); run = queue[0]) {
+    queue.shift()
     if (run.isAlone) {
       report(await runAlone(run, options))
       continue
@@ -105,7 +112,8 @@ const work = async (): Promise<void> => {
 }
 if (queue.length > FEW && environment.NODE_COMPILE_CACHE !== undefined)
   spawnSync(process.execPath, [join('test', 'support', 'compile-ahead.ts')], { cwd: root, env: environment })
-await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work))
+const workers = Array.from({ length: Math.min(2, availableParallelism()) }, () => work(() => true))
+await Promise.all([...workers, work(waits)])
 const sum = (key: 'passed' | 'failed'): number => outcomes.reduce((total, outcome) => total + outcome[key], 0)
 if (files.length === 0) console.log('no test file matches')
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`)

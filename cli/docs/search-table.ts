@@ -8,7 +8,7 @@ import {
   UNSUPPORTED,
 } from '../../plugins/search/definition/supported.ts'
 import { MAX_CONTAINED } from '../../plugins/search/index/contained/key-space.ts'
-import { MAX_INCLUDED } from '../../plugins/search/plan/include.ts'
+import { MAX_INCLUDED } from '../../plugins/search/plan/include-statements.ts'
 import { MAX_SORTED } from '../../plugins/search/plan/sort-in-memory.ts'
 import { MAX_DEPTH } from '../../plugins/search/query/chain-criteria.ts'
 import { MAX_EXPANDED } from '../../plugins/search/query/expand.ts'

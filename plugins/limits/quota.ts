@@ -15,16 +15,14 @@ import {
   type Usage,
 } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
-import { type Account, openAccount } from './account.ts'
-import { addressHolder, createAccounts, isAddress } from './accounts.ts'
+import type { Account } from './account.ts'
+import { addressHolder } from './accounts.ts'
 import { networkOf } from './caller-key.ts'
 import { QuotaUsed } from './errors.ts'
-import { foldAddresses, OTHERS } from './fold.ts'
-import { createCalendar, type Periods, secondsLeft } from './period.ts'
+import { secondsLeft } from './period.ts'
+import { createQuotaAccounts } from './quota-accounts.ts'
 import type { QuotaLimit } from './quota-limits.ts'
 import { pruneQuota, type Totals } from './tables.ts'
-
-const AT_ONCE = 50 // accounts synced at a time
 
 export interface QuotaParts {
   readonly database: Database
@@ -59,38 +57,10 @@ const isConcerned = ({ requestClass }: RequestContext, limit: QuotaLimit): boole
 export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mostAddresses }: QuotaParts): Quota => {
   // A count takes up to this long to reach the database, and as long again to be read by other servers.
   const syncMs = (refreshSeconds * 1000) / 2
-  const periodsAt = createCalendar()
   const ofAddresses = limitsOf(ANONYMOUS)
-  const accounts = createAccounts(mostAddresses, (account) =>
-    ofAddresses.reduce((sum, limit) => sum + account.used(limit) / limit.most, 0),
-  )
-  /** Accounts of past days with counts that are not in the database yet. */
-  const past = new Set<Account>()
+  const accounts = createQuotaAccounts({ database, clock, syncMs, ofAddresses, mostAddresses })
   /** The account to which an admitted request is charged. */
   const charged = new WeakMap<RequestContext, Account>()
-  /** Accounts of addresses that were closed, and whose counts were added to the common account of addresses. */
-  const retired = new WeakSet<Account>()
-
-  const retire = (account: Account): void => {
-    if (account.isSyncing) return void past.add(account) // its counts are being written to its own row
-    retired.add(account)
-    const { since } = accountOf(OTHERS)
-    for (const what of ['requests', 'writes', 'bytes'] as const) {
-      since[what] += account.since[what]
-      account.since[what] = 0
-    }
-  }
-  const accountOf = (holder: string): Account => {
-    const periods = periodsAt(clock.now())
-    const known = accounts.get(holder)
-    if (known?.periods === periods) return known
-    if (known?.isDirty) past.add(known)
-    const account = openAccount(database, clock.monotonic, holder, periods, known)
-    const gone = accounts.set(holder, account)
-    if (gone !== undefined) retire(gone)
-    return account
-  }
-  const isStale = ({ syncedAt }: Account): boolean => syncedAt === undefined || clock.monotonic() - syncedAt >= syncMs
 
   const refusalOf = (
     request: RequestContext,
@@ -114,15 +84,12 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mo
     const { origin, caller, relayed } = request
     const isServed = origin === 'server' && caller.kind !== 'internal' && caller.client !== undefined
     const isCounted = isServed || relayed === 'received'
-    return isCounted && limitsOf(caller).length > 0 ? accountOf(holderOf(request)) : undefined
+    return isCounted && limitsOf(caller).length > 0 ? accounts.of(holderOf(request)) : undefined
   }
   /** Adds to the account of an admitted request, also when its day is over or its account was closed meanwhile. */
   const charge = (request: RequestContext, what: keyof Totals, count: number): void => {
-    const own = charged.get(request) ?? servedFor(request)
-    if (own === undefined) return
-    const account = retired.has(own) ? accountOf(OTHERS) : own
-    account.since[what] += count
-    if (accounts.get(account.holder) !== account) past.add(account)
+    const account = charged.get(request) ?? servedFor(request)
+    if (account !== undefined) accounts.add(account, what, count)
   }
   const settle = (
     request: RequestContext,
@@ -141,32 +108,11 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mo
     limits: readonly QuotaLimit[],
   ): Promise<ServerError | undefined> => {
     for (;;) {
-      const account = accountOf(holder)
+      const account = accounts.of(holder)
       await account.sync()
       // Tries again if midnight has passed meanwhile. It does not matter if the account was closed.
-      if (account.periods === periodsAt(clock.now())) return settle(request, account, limits)
+      if (accounts.isCurrent(account)) return settle(request, account, limits)
     }
-  }
-  /** Rows of addresses written since the last fold, and the day of that fold. */
-  let written = Number.POSITIVE_INFINITY
-  let foldedOn: Periods | undefined
-  const fold = async (): Promise<void> => {
-    const periods = periodsAt(clock.now())
-    if (written < mostAddresses / 10 && foldedOn === periods) return
-    await foldAddresses(database, periods, ofAddresses, mostAddresses)
-    written = 0
-    foldedOn = periods
-  }
-  const syncAll = async (): Promise<void> => {
-    const due = [...past, ...accounts.all()].filter((account) => account.isDirty)
-    for (let at = 0; at < due.length; at += AT_ONCE)
-      await Promise.all(due.slice(at, at + AT_ONCE).map((account) => account.sync()))
-    written += due.filter(({ holder }) => isAddress(holder)).length
-    for (const account of past) if (!account.isDirty) past.delete(account)
-    // The database is read again when the holder comes back.
-    for (const account of accounts.all())
-      if (!account.isDirty && !account.isSyncing && isStale(account)) accounts.delete(account.holder)
-    await fold()
   }
   let repeating: Repeating | undefined
   return {
@@ -175,8 +121,8 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mo
       const limits = limitsOf(request.caller)
       if (limits.length === 0) return undefined
       const holder = holderOf(request)
-      const account = accountOf(holder)
-      return isStale(account) ? takeStale(request, holder, limits) : settle(request, account, limits)
+      const account = accounts.of(holder)
+      return accounts.isStale(account) ? takeStale(request, holder, limits) : settle(request, account, limits)
     },
     countBytes({ request, relayed, bytesIn, bytesOut }) {
       if (relayed !== 'received') charge(request, 'bytes', bytesIn + bytesOut)
@@ -187,13 +133,13 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mo
         // Deletes periods that ended at least 40 days ago: a server whose clock is late still uses the last month.
         await transaction.run(pruneQuota, [new Date(clock.now() - 40 * 86_400_000).toISOString().slice(0, 7)])
       })
-      repeating = every(clock, syncMs, syncAll, (error) =>
+      repeating = every(clock, syncMs, accounts.syncAll, (error) =>
         log.warn({ err: error }, 'quotas could not be brought to the database; they are counted on and tried again'),
       )
     },
     async stop() {
       await repeating?.stop()
-      await syncAll()
+      await accounts.syncAll()
     },
   }
 }

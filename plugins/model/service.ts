@@ -29,7 +29,6 @@ export {
 } from './fhirpath/extraction/paths.ts'
 export { BudgetExceeded, type EvaluationBudget, MAX_COST } from './fhirpath/invariant/budget.ts'
 export type { StaticType } from './fhirpath/invariant/code.ts'
-export { Pending, type TypeFieldsOf } from './fhirpath/invariant/compile.ts'
 export { loadInterpreter } from './fhirpath/invariant/interpreter.ts'
 export {
   createInvariants,
@@ -38,6 +37,7 @@ export {
   type InvariantSubject,
   isCheckedNatively,
 } from './fhirpath/invariant/invariants.ts'
+export { Pending, type TypeFieldsOf } from './fhirpath/invariant/type-fields-of.ts'
 export { deepEqual } from './fhirpath/invariant/values.ts'
 export { type Expression, print, unionOperands } from './fhirpath/parse.ts'
 export {
@@ -61,7 +61,7 @@ export { type Outline, outlineOf } from './json/outline.ts'
 export { type ParsedResource, parseJson, parseResource } from './json/parse.ts'
 export { objectFromPieces, parseLazily, piecesOf } from './json/parse-lazily.ts'
 export { itemsAt, membersAt, skipSpace } from './json/ranges.ts'
-export type { JsonMember } from './json/scan.ts'
+export { findMember, type JsonMember } from './json/scan.ts'
 export { type ResourceTemplate, type Slots, slotsOf, templateOf, toResourceTemplate } from './json/template.ts'
 export { topLevelStrings } from './json/top-level-strings.ts'
 export { Model } from './model.ts'

@@ -1,24 +1,15 @@
 /** Reads current and past versions, and provides locks, keys and version times to write-path.ts. */
 import type { Clock } from '../../kernel/index.ts'
-import { type Database, isHeldUp, type MaybePromise, type Transaction } from '../database/service.ts'
+import type { Database, MaybePromise, Transaction } from '../database/service.ts'
 import { createVersionCache } from './cache/version-cache.ts'
-import { Contended } from './errors.ts'
 import { createHistory, type HistoryPage, type HistoryQuery } from './history.ts'
 import { createBlockKeys, createCountedKeys, type Keys } from './resource-keys.ts'
 import { type RowSource, rowSourceOf } from './row-source.ts'
-import {
-  lockCurrent,
-  lockForDelete,
-  lockSeveral,
-  lockSeveralForDelete,
-  nextWriter,
-  readCurrent,
-  readNewestKeys,
-  readSuperseded,
-  type VersionRow,
-} from './tables.ts'
+import { nextWriter, readCurrent, readNewestKeys, readSuperseded, type VersionRow } from './tables.ts'
+import { toVersion } from './to-version.ts'
 import { loadTypeCodes, type TypeCodes } from './type-codes.ts'
-import { StoredVersion } from './version.ts'
+import type { StoredVersion } from './version.ts'
+import { createVersionLocks, type VersionLocks } from './version-locks.ts'
 import { createVersionClock, type VersionClock } from './version-time.ts'
 
 export interface VersionStoreOptions {
@@ -39,31 +30,12 @@ export interface Reads {
 }
 
 /** Reads of committed versions, and the functions that a write needs. */
-export interface VersionStore extends Reads {
+export interface VersionStore extends Reads, VersionLocks {
   readonly database: Database
   readonly types: TypeCodes
   readonly versionClock: VersionClock
   /** The same store with reads inside the transaction, which see what it has written. */
   within(transaction: Transaction): VersionStore
-  /**
-   * Reads the current version and locks it until the end of the transaction, so that no other transaction changes it.
-   * `forDelete` also keeps others from adding references to it. Throws Contended if others hold the lock for too long.
-   */
-  lock(transaction: Transaction, type: string, id: string, forDelete?: boolean): Promise<StoredVersion | undefined>
-  /**
-   * Locks the current versions of several resources in the order of the list, as `lock` does, in one statement. On SQLite
-   * it does nothing, because there is one writer. Throws Contended if others hold a lock for too long.
-   */
-  lockAll(
-    transaction: Transaction,
-    targets: readonly { readonly type: string; readonly id: string }[],
-    forDelete?: boolean,
-  ): MaybePromise<void>
-  /**
-   * Takes a named lock until the end of the transaction. On SQLite it does nothing, because there is one writer. Throws
-   * Contended if others hold the lock for too long.
-   */
-  advisoryLock(transaction: Transaction, name: string): Promise<void>
   /** The key of the next resource. It is never given out twice; keys ascend only if a single server writes. */
   nextResourceKey(): MaybePromise<number>
   /** The largest resource key that this process knows to be committed. */
@@ -107,8 +79,6 @@ export const openVersionStore = async ({
   }
   await reload()
 
-  const toVersion = (type: string, row: VersionRow | undefined): StoredVersion | undefined =>
-    row === undefined ? undefined : new StoredVersion(type, row)
   const offer = (version: StoredVersion | undefined): StoredVersion | undefined => {
     if (version !== undefined) cache?.offer(version)
     return version
@@ -132,23 +102,6 @@ export const openVersionStore = async ({
       const row = await source.get<VersionRow>(readSuperseded, [codes.code(type) ?? 0, id, version])
       return toVersion(type, row)
     }
-  /** Names that a transaction has locked: several conditions on a type ask for the same lock. */
-  const namedLocks = new WeakMap<Transaction, Set<string>>()
-  const lockRows: (...given: Parameters<VersionStore['lockAll']>) => Promise<void> = async (
-    transaction,
-    targets,
-    forDelete,
-  ) => {
-    const [first] = targets
-    const rows = targets.map(({ type, id }) => [codes.code(type) ?? 0, id])
-    try {
-      const turn = first === undefined ? undefined : transaction.queue(`${first.type}/${first.id}`)
-      if (turn instanceof Promise) await turn
-      await transaction.all(forDelete ? lockSeveralForDelete : lockSeveral, [JSON.stringify(rows)])
-    } catch (error) {
-      throw isHeldUp(error) ? Contended() : error
-    }
-  }
   const history = createHistory(codes)
   const store: VersionStore = {
     database,
@@ -170,30 +123,7 @@ export const openVersionStore = async ({
       }
       return Object.assign(Object.create(store), reads)
     },
-    async lock(transaction, type, id, forDelete = false) {
-      const statement = forDelete ? lockForDelete : lockCurrent
-      try {
-        const turn = transaction.queue(`${type}/${id}`)
-        if (turn instanceof Promise) await turn
-        return toVersion(type, await transaction.get<VersionRow>(statement, [codes.code(type) ?? 0, id]))
-      } catch (error) {
-        throw isHeldUp(error) ? Contended() : error
-      }
-    },
-    lockAll(transaction, targets, forDelete = false) {
-      return isAlone ? undefined : lockRows(transaction, targets, forDelete)
-    },
-    async advisoryLock(transaction, name) {
-      const held = namedLocks.get(transaction) ?? new Set()
-      if (held.has(name)) return
-      try {
-        const taken = transaction.hold(name)
-        if (taken instanceof Promise) await taken
-        namedLocks.set(transaction, held.add(name))
-      } catch (error) {
-        throw isHeldUp(error) ? Contended() : error
-      }
-    },
+    ...createVersionLocks(codes, isAlone),
     nextResourceKey: () => keys.take(),
     newestResourceKey: () => newestResourceKey,
     getCurrent: (path) => (isAlone ? cache?.getCurrent(path) : undefined),

@@ -4,7 +4,7 @@ import type { Clock } from '../../kernel/index.ts'
 import type { Definitions } from '../packages/service.ts'
 import { type Canonical, readCanonical } from './canonical.ts'
 import { type CodeSystem, readCodeSystem } from './code-system.ts'
-import type { FindDefinition } from './expansion.ts'
+import type { FindDefinition } from './expansion-contract.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

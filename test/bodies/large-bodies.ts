@@ -1,8 +1,8 @@
-/** Large bodies of legal size: what one request may hold, by kind. Built once, as text, from a size in bytes. */
+/** Large bodies of legal size: what one request may hold, by kind. Made as text, from a size in bytes. */
 
 export interface LargeBody {
   readonly name: string
-  readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly body: Buffer
   /** Statuses that the server may answer. */
@@ -125,50 +125,42 @@ export interface Sizes {
 const FHIR = { 'content-type': 'application/fhir+json' }
 const JSON_PATCH = { 'content-type': 'application/json-patch+json' }
 
+/** The text is made when `body` is read first: a caller may need few of the bodies, and making all takes seconds. */
+const made = (one: Omit<LargeBody, 'body'>, text: () => string): LargeBody => {
+  let body: Buffer | undefined
+  return {
+    ...one,
+    get body() {
+      body ??= Buffer.from(text())
+      return body
+    },
+  }
+}
+
 /** In order: what is patched and put is stored before. `stored`: id of a Bundle that is stored already. */
 export const largeBodies = ({ bytes, entries }: Sizes, stored: string): readonly LargeBody[] => {
-  const post = (name: string, path: string, text: string, status: readonly number[] = [201]): LargeBody => ({
-    name,
-    method: 'POST',
-    path,
-    body: Buffer.from(text),
-    status,
-    headers: FHIR,
-  })
+  const post = (name: string, path: string, text: () => string, status: readonly number[] = [201]): LargeBody =>
+    made({ name, method: 'POST', path, status, headers: FHIR }, text)
+  const put = (name: string, size: number): LargeBody =>
+    made({ name, method: 'PUT', path: `/Bundle/${stored}`, status: [200, 201], headers: FHIR }, () =>
+      collection(size).replace('{', `{"id":"${stored}",`),
+    )
   return [
-    {
-      name: 'PUT of a collection',
-      method: 'PUT',
-      path: `/Bundle/${stored}`,
-      body: Buffer.from(collection(bytes).replace('{', `{"id":"${stored}",`)),
-      status: [200, 201],
-      headers: FHIR,
-    },
-    {
-      name: 'PUT of it again',
-      method: 'PUT',
-      path: `/Bundle/${stored}`,
-      body: Buffer.from(collection(bytes * 0.9).replace('{', `{"id":"${stored}",`)),
-      status: [200, 201],
-      headers: FHIR,
-    },
-    {
-      name: 'JSON Patch of it',
-      method: 'PATCH',
-      path: `/Bundle/${stored}`,
-      body: Buffer.from(JSON.stringify([{ op: 'add', path: '/language', value: 'en' }])),
-      status: [200],
-      headers: JSON_PATCH,
-    },
-    post('collection', '/Bundle', collection(bytes)),
-    post('collection that is broken', '/Bundle', broken(bytes), [400]),
-    post('Binary', '/Binary', binary(bytes)),
-    post('QuestionnaireResponse', '/QuestionnaireResponse', response(bytes)),
-    post('QuestionnaireResponse, nested', '/QuestionnaireResponse', nestedResponse(bytes)),
-    post(`List of ${entries}`, '/List', list(entries)),
-    post(`List of ${entries} references`, '/List', references(entries)),
-    post('$validate', '/Bundle/$validate', parameters(bytes), [200]),
-    post('transaction', '/', requests('transaction')(bytes), [200]),
-    post('batch', '/', requests('batch')(bytes), [200]),
+    put('PUT of a collection', bytes),
+    put('PUT of it again', bytes * 0.9),
+    made(
+      { name: 'JSON Patch of it', method: 'PATCH', path: `/Bundle/${stored}`, status: [200], headers: JSON_PATCH },
+      () => JSON.stringify([{ op: 'add', path: '/language', value: 'en' }]),
+    ),
+    post('collection', '/Bundle', () => collection(bytes)),
+    post('collection that is broken', '/Bundle', () => broken(bytes), [400]),
+    post('Binary', '/Binary', () => binary(bytes)),
+    post('QuestionnaireResponse', '/QuestionnaireResponse', () => response(bytes)),
+    post('QuestionnaireResponse, nested', '/QuestionnaireResponse', () => nestedResponse(bytes)),
+    post(`List of ${entries}`, '/List', () => list(entries)),
+    post(`List of ${entries} references`, '/List', () => references(entries)),
+    post('$validate', '/Bundle/$validate', () => parameters(bytes), [200]),
+    post('transaction', '/', () => requests('transaction')(bytes), [200]),
+    post('batch', '/', () => requests('batch')(bytes), [200]),
   ]
 }

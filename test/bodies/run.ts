@@ -76,7 +76,8 @@ try {
     console.log(
       `${''.padEnd(34)}    s   MB | /livez            | /Patient/probe    | a search          | longest turns in ms of CPU`,
     )
-    for (const one of largeBodies({ bytes, entries: 100_000 }, 'stored')) {
+    for (const unmade of largeBodies({ bytes, entries: 100_000 }, 'stored')) {
+      const one = { ...unmade } // the copy makes its body, before anything is measured
       if (!one.name.includes(part) && !(part !== '' && one.name === 'PUT of a collection' && part.includes('it')))
         continue
       const watches = WATCHED.map((path) => startStopwatch(`${house.address}${path}`))

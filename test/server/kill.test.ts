@@ -5,16 +5,17 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { temporaryFolder } from '../support/database-kinds.ts'
+import { createHttpClient, type HttpClient } from '../support/http-client.ts'
 import { serverWith } from '../support/server-with.ts'
-import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
+import { spawnServer } from '../support/spawn-server.ts'
 
 const ROUNDS = 20
 const WRITERS = 8
 const folder = temporaryFolder()
 test.after(() => folder.remove())
 
-const send = async (url: string, method: string, body: object): Promise<Response> =>
-  fetch(url, { method, headers: { 'content-type': 'application/fhir+json' }, body: JSON.stringify(body) })
+const send = (client: HttpClient, method: string, url: string, body: object) =>
+  client.send(method, url, { headers: { 'content-type': 'application/fhir+json' }, body: JSON.stringify(body) })
 
 interface Acknowledged {
   readonly created: Set<string>
@@ -25,38 +26,37 @@ interface Acknowledged {
 }
 
 /** Three resources in one transaction. */
-const transact = async ({ base }: SpawnedServer, name: string, known: Acknowledged): Promise<void> => {
+const transact = async (client: HttpClient, name: string, known: Acknowledged): Promise<void> => {
   const ids = [1, 2, 3].map((n) => `${name}-${n}`)
   known.transactions.set(ids, false)
   const entry = ids.map((id) => ({
     resource: { resourceType: 'Basic', id },
     request: { method: 'PUT', url: `Basic/${id}` },
   }))
-  const { ok } = await send(base, 'POST', { resourceType: 'Bundle', type: 'transaction', entry })
-  known.transactions.set(ids, ok)
+  const { status } = await send(client, 'POST', '/', { resourceType: 'Bundle', type: 'transaction', entry })
+  known.transactions.set(ids, status === 200)
 }
 
 /** Writes until the server is gone; notes only what was acknowledged. */
 const write = async (
-  server: SpawnedServer,
+  client: HttpClient,
   writer: number,
   known: Acknowledged,
   onAcknowledged: () => void,
 ): Promise<void> => {
-  const { base } = server
   for (let round = 0; ; round += 1) {
     try {
-      const created = await send(`${base}/Patient`, 'POST', { resourceType: 'Patient', active: true })
-      if (created.status === 201) known.created.add(((await created.json()) as { id: string }).id)
+      const created = await send(client, 'POST', '/Patient', { resourceType: 'Patient', active: true })
+      if (created.status === 201) known.created.add((JSON.parse(created.text) as { id: string }).id)
       const id = `w${writer}`
-      const updated = await send(`${base}/Basic/${id}`, 'PUT', {
+      const updated = await send(client, 'PUT', `/Basic/${id}`, {
         resourceType: 'Basic',
         id,
         code: { text: `${Math.random()}` },
       })
-      const { meta } = (await updated.json()) as { meta: { versionId: string } }
-      if (updated.ok) known.versions.set(id, Number(meta.versionId))
-      await transact(server, `t${writer}-${known.transactions.size}-${round}`, known)
+      const { meta } = JSON.parse(updated.text) as { meta: { versionId: string } }
+      if (updated.status < 300) known.versions.set(id, Number(meta.versionId))
+      await transact(client, `t${writer}-${known.transactions.size}-${round}`, known)
       onAcknowledged()
     } catch {
       return
@@ -68,28 +68,31 @@ const write = async (
  * Calls `look` with a server of this process on a copy of the files that the killed one left: it is started much faster
  * than a process, and leaves the files to the server that is killed next.
  */
-const onCopy = async (path: string, look: (base: string) => Promise<void>): Promise<void> => {
+const onCopy = async (path: string, look: (client: HttpClient) => Promise<void>): Promise<void> => {
   const copies = temporaryFolder()
   const sqlite_path = join(copies.path, 'copy.sqlite')
   for (const suffix of ['', '-wal']) if (existsSync(path + suffix)) copyFileSync(path + suffix, sqlite_path + suffix)
   const settings = { server: { bind: '127.0.0.1:0' }, database: { kind: 'sqlite', sqlite_path } }
   const server = await serverWith({ settings })
-  await look(await server.listen())
+  const client = createHttpClient(await server.listen())
+  await look(client)
+  client.close()
   await server.stop()
   copies.remove()
 }
 
-const check = async (base: string, known: Acknowledged, fresh: readonly string[]): Promise<void> => {
-  for (const id of fresh) assert.is((await fetch(`${base}/Patient/${id}`)).status, 200, `acknowledged Patient/${id}`)
+const check = async (client: HttpClient, known: Acknowledged, fresh: readonly string[]): Promise<void> => {
+  const statusOf = async (url: string): Promise<number> => (await client.send('GET', url)).status
+  for (const id of fresh) assert.is(await statusOf(`/Patient/${id}`), 200, `acknowledged Patient/${id}`)
   for (const [ids, isAcknowledged] of known.transactions) {
-    const found = await Promise.all(ids.map(async (id) => (await fetch(`${base}/Basic/${id}`)).status))
+    const found = await Promise.all(ids.map((id) => statusOf(`/Basic/${id}`)))
     const whole = found.every((status) => status === 200)
     assert.ok(whole || found.every((status) => status === 404), `${ids[0]} is stored in part: ${found}`)
     assert.ok(whole || !isAcknowledged, `${ids[0]} was acknowledged`)
   }
   known.transactions.clear()
   for (const [id, version] of known.versions) {
-    const bundle = (await (await fetch(`${base}/Basic/${id}/_history?_count=10000`)).json()) as {
+    const bundle = JSON.parse((await client.send('GET', `/Basic/${id}/_history?_count=10000`)).text) as {
       total: number
       entry: { resource: { meta: { versionId: string } } }[]
     }
@@ -107,23 +110,27 @@ test(`killed ${ROUNDS} times during concurrent writes, the server loses nothing 
   const known: Acknowledged = { created: new Set(), versions: new Map(), transactions: new Map() }
   for (let round = 0; round < ROUNDS; round += 1) {
     const server = await spawnServer(path)
+    const client = createHttpClient(server.base)
     const before = new Set(known.created)
     let acknowledged = 0
     // A different moment in each round, in the middle of whatever the other writers are doing.
     const enough = 20 + ((round * 37) % 100)
     const writers = Array.from({ length: WRITERS }, (_, writer) =>
-      write(server, writer, known, () => {
+      write(client, writer, known, () => {
         acknowledged += 1
         if (acknowledged === enough) void server.kill()
       }),
     )
     await Promise.all(writers)
+    client.close()
     assert.ok(acknowledged >= enough, `round ${round} wrote ${acknowledged} times`)
     const fresh = [...known.created].filter((id) => !before.has(id))
-    await onCopy(path, (base) => check(base, known, fresh))
+    await onCopy(path, (copy) => check(copy, known, fresh))
   }
   const last = await spawnServer(path)
-  await check(last.base, known, [...known.created])
+  const client = createHttpClient(last.base)
+  await check(client, known, [...known.created])
+  client.close()
   await last.kill()
 })
 

@@ -76,13 +76,13 @@ const postgresTemplate = templatesOf(async (plugins) => {
 const postgres: DatabaseKind = {
   name: 'postgres',
   async fresh(plugins) {
-    const { admin, createDatabase, url } = await runningPostgres()
+    const { createDatabase, dropDatabase, url } = await runningPostgres()
     const template = await postgresTemplate(plugins)
     const name = nextName()
     await createDatabase(name, template)
     return {
       settings: { database: { kind: 'postgres', postgres_url: url(undefined, name) } },
-      remove: async () => void (await admin(`DROP DATABASE "${name}" WITH (FORCE)`)),
+      remove: () => dropDatabase(name),
     }
   },
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 const FILE_MS = 600_000 // milliseconds; a file that takes longer is killed
 // milliseconds until a process that has reported its results is killed, because a test left something open
 const END_MS = 60_000
-const MAX_FILES = 25 // in one process, to limit the memory that files leave allocated
+const MAX_FILES = 40 // in one process, to limit the memory that files leave allocated
 const TEST_PROCESS = fileURLToPath(new URL('./test-process.ts', import.meta.url))
 const END_OF_FILE = '\u0004'
 // A larger young generation: tests make many servers, and a tenth of their time would go into collecting it.

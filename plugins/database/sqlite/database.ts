@@ -9,6 +9,7 @@ import type { Opened, OpenOptions } from '../opening.ts'
 import { changesOf, planSchema, type SchemaPlan } from '../schema.ts'
 import { type Checkpointer, createCheckpointer } from './checkpointer.ts'
 import { countStart } from './count-start.ts'
+import { createInMemory } from './create-in-memory.ts'
 import { fromSqlite } from './failure.ts'
 import { createFileGuard } from './file-guard.ts'
 import { type FileLock, lockFile, realPath } from './file-lock.ts'
@@ -42,12 +43,18 @@ const migrate = async (handle: BetterSqlite.Database, options: OpenOptions): Pro
   for (const name of plan.orphaned) log.warn({ migration: name }, 'recorded by a plugin that is not loaded')
   const last = plan.pending.at(-1)
   if (last === undefined) return
+  const pins = { fhir_version: release, build }
+  if (options.kind === 'memory') {
+    createInMemory(handle, plan.pending, pins)
+    log.info({ applied: plan.pending.map(({ name }) => name) }, 'migrated the database')
+    return
+  }
   const { openSqliteOrm } = await import('../orm.ts')
   const orm = await openSqliteOrm(handle, {
     entities: [],
     changes: changesOf(plugins),
     kind: 'sqlite',
-    pins: { beside: last.name, values: { fhir_version: release, build } },
+    pins: { beside: last.name, values: pins },
   })
   try {
     const applied = await orm.getMigrator().up()

@@ -65,6 +65,7 @@ export const createToModification =
         patients = body.patients
         return undefined
       }
+      await current.decompress()
       const json = revision.modify(current.text, current)
       if (json === undefined) return undefined
       const body = { text: json }

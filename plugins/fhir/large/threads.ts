@@ -6,8 +6,9 @@ import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { workerUrl } from '../../../kernel/index.ts'
 import type { Definitions } from '../../packages/service.ts'
-import { BodyTooCostly, RequestLeft } from './errors.ts'
-import type { Examined, Outcome, Part } from './outcome.ts'
+import { BodyTooCostly } from './errors.ts'
+import type { Examined } from './outcome.ts'
+import { type Job, left, runJob, type Thread } from './run-job.ts'
 import type { Task } from './task.ts'
 import type { FromThread, ThreadData, ToThread } from './thread-data.ts'
 
@@ -28,20 +29,20 @@ export interface Threads {
   close(): Promise<void>
 }
 
-interface Job {
-  readonly task: Task
-  readonly resolve: (outcome: Examined) => void
-  readonly reject: (error: unknown) => void
-  readonly signal: AbortSignal | undefined
+/** Answers a thread that needs a definition. */
+const find = async (
+  definitions: Definitions,
+  { worker }: Thread,
+  { number, type, url, version }: Extract<FromThread, { kind: 'find' }>,
+): Promise<void> => {
+  const answer = (message: ToThread): void => worker.postMessage(message)
+  try {
+    const definition = await definitions.find(type, url, version)
+    answer({ kind: 'definition', number, definition })
+  } catch (error) {
+    answer({ kind: 'definition', number, error: String(error) })
+  }
 }
-
-interface Thread {
-  readonly worker: Worker
-  readonly data: ThreadData
-  job: Job | undefined
-}
-
-const left = (): Error => RequestLeft()
 
 const WORKER = workerUrl(import.meta.url, './thread.ts')
 
@@ -62,18 +63,6 @@ export const createThreads = ({ definitions, data }: ThreadsParts): Threads => {
     threads.delete(thread)
     job?.reject(error)
     next()
-  }
-  const find = async (
-    { worker }: Thread,
-    { number, type, url, version }: Extract<FromThread, { kind: 'find' }>,
-  ): Promise<void> => {
-    const answer = (message: ToThread): void => worker.postMessage(message)
-    try {
-      const definition = await definitions.find(type, url, version)
-      answer({ kind: 'definition', number, definition })
-    } catch (error) {
-      answer({ kind: 'definition', number, error: String(error) })
-    }
   }
 
   const spawn = (): Thread => {
@@ -102,58 +91,6 @@ export const createThreads = ({ definitions, data }: ThreadsParts): Threads => {
     return threads.size < size ? spawn() : undefined
   }
 
-  const start = (thread: Thread, job: Job): void => {
-    const { worker } = thread
-    const { task, signal } = job
-    thread.job = job
-    // A thread with work keeps the process alive; an idle one does not.
-    worker.ref()
-    let head: Outcome['head'] | undefined
-    const parts: Part[] = []
-    const settle = (act: () => void): void => {
-      worker.off('message', take)
-      signal?.removeEventListener('abort', cancel)
-      if (thread.job !== job) return
-      thread.job = undefined
-      worker.unref()
-      act()
-      next()
-    }
-    const take = (message: FromThread): void => {
-      switch (message.kind) {
-        case 'find':
-          void find(thread, message)
-          return
-        case 'head':
-          head = message.head
-          break
-        case 'part':
-          parts.push(message.part)
-          break
-        case 'end':
-          settle(() => job.resolve({ head: head as Outcome['head'], parts, source: thread.data.extraction }))
-          return
-        case 'failed': {
-          const error = new Error(message.message)
-          if (message.stack !== undefined) error.stack = message.stack
-          settle(() => job.reject(error))
-          return
-        }
-      }
-      // Requests the next part in another tick.
-      setImmediate(() => worker.postMessage({ kind: 'next' } satisfies ToThread))
-    }
-    const cancel = (): void => {
-      if (thread.job !== job) return
-      thread.job = undefined
-      end(thread)
-      job.reject(left())
-      next()
-    }
-    worker.on('message', take)
-    signal?.addEventListener('abort', cancel, { once: true })
-    worker.postMessage({ kind: 'task', task } satisfies ToThread)
-  }
   const next = (): void => {
     while (waiting.length > 0 && !isClosed) {
       const [job] = waiting
@@ -164,7 +101,11 @@ export const createThreads = ({ definitions, data }: ThreadsParts): Threads => {
       }
       const thread = free()
       if (thread === undefined) return
-      start(thread, waiting.shift() as Job)
+      runJob(thread, waiting.shift() as Job, {
+        find: (message) => void find(definitions, thread, message),
+        end: () => end(thread),
+        next,
+      })
     }
   }
   return {

@@ -3,7 +3,7 @@
  * lists those of a type or of the server. https://hl7.org/fhir/R4/resource-operation-meta.html, -meta-add, -meta-delete
  */
 
-import { isObject, parseExact } from '../../model/service.ts'
+import { findMember, isObject, parseExact } from '../../model/service.ts'
 import { refuseRestricted } from '../dispatch.ts'
 import type { BuiltInInvocation, BuiltInOperation } from './built-in.ts'
 import { MetaTooMany } from './errors.ts'
@@ -46,7 +46,7 @@ const summary = async (invocation: BuiltInInvocation): Promise<object> => {
   if (labelled === undefined) throw MetaTooMany(MAX_LABELLED)
   const found: Record<Kind, unknown[]> = { profile: [], tag: [], security: [] }
   for (const { text } of labelled) {
-    const { meta } = JSON.parse(text) as Json
+    const meta = metaOf(text)
     for (const kind of KINDS) found[kind].push(...listOf(meta, kind))
   }
   const meta: Json = {}
@@ -57,26 +57,38 @@ const summary = async (invocation: BuiltInInvocation): Promise<object> => {
   return meta
 }
 
-const metaOf = (json: string): unknown => (parseExact(json) as Json).meta
+/** The resource may be large, so that only this member is parsed, which lies near the beginning. */
+const metaOf = (json: string): unknown => {
+  const member = findMember(json, 'meta')
+  return member && parseExact(json.slice(member.valueStart, member.valueEnd))
+}
+
+/** The text of a resource with another `meta`; everything else stays as it is. */
+const withMeta = (json: string, meta: Json): string => {
+  const member = findMember(json, 'meta')
+  const text = JSON.stringify(meta)
+  if (member !== undefined) return json.slice(0, member.valueStart) + text + json.slice(member.valueEnd)
+  const begin = json.indexOf('{') + 1
+  return `${json.slice(0, begin)}"meta":${text},${json.slice(begin)}`
+}
 
 /** The JSON of a resource with changed labels; undefined when no label changes. */
 const relabel = (
   json: string,
   change: (held: readonly unknown[], kind: Kind) => readonly unknown[],
 ): string | undefined => {
-  const resource = parseExact(json) as Json
-  const meta = isObject(resource.meta) ? resource.meta : {}
+  const held = metaOf(json)
+  const meta: Json = isObject(held) ? held : {}
   let isChanged = false
   for (const kind of KINDS) {
-    const held = listOf(meta, kind)
-    const changed = change(held, kind)
-    if (changed.length === held.length) continue
+    const before = listOf(meta, kind)
+    const changed = change(before, kind)
+    if (changed.length === before.length) continue
     isChanged = true
     if (changed.length === 0) delete meta[kind]
     else meta[kind] = changed
   }
-  resource.meta = meta
-  return isChanged ? JSON.stringify(resource) : undefined
+  return isChanged ? withMeta(json, meta) : undefined
 }
 
 const changing =

@@ -45,8 +45,17 @@ const trimEnd = (text: string, start: number, end: number): number => {
   return at
 }
 
-/** Scans the object that starts at or after `start`. Stops as soon as it nests deeper than `mostDepth`. */
-export const scan = (text: string, mostDepth: number, start = 0): Scan => {
+/** The first member of the outermost object with this key; undefined where there is none. Reads no further than its end. */
+export const findMember = (text: string, key: string): JsonMember | undefined => {
+  const last = scan(text, Number.POSITIVE_INFINITY, 0, key).members.at(-1)
+  return last?.key === key ? last : undefined
+}
+
+/**
+ * Scans the object that starts at or after `start`. Stops as soon as it nests deeper than `mostDepth`, and after the
+ * outermost member with the key `until`.
+ */
+export const scan = (text: string, mostDepth: number, start = 0, until?: string): Scan => {
   const members: JsonMember[] = []
   const { length } = text
   let keys = 0
@@ -94,6 +103,7 @@ export const scan = (text: string, mostDepth: number, start = 0): Scan => {
       if (depth === 0 && start > 0) break
     } else if (code === 44 /* , */ && depth === 1) {
       endMember(at)
+      if (until !== undefined && members.at(-1)?.key === until) break
     }
     at += 1
   }

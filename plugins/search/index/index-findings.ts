@@ -5,9 +5,9 @@
 import type { ReadReference } from '../../model/service.ts'
 import { type Findings, findingsOf } from '../../storage/service.ts'
 import type { ContainedRows } from './contained/contained-entries.ts'
+import type { ExtractionSource } from './extraction-source.ts'
 import type { ResourceText } from './full-text/resource-text.ts'
 import type { IndexEntries } from './index-entries.ts'
-import type { ExtractionSource } from './registry.ts'
 import { joinRowLists } from './row-lists.ts'
 
 /** Index rows of contained resources, by their index in `contained`; undefined where one is not indexed. */

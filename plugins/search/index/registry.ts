@@ -5,38 +5,25 @@
  */
 import type { Random } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
-import { type InterpretedNodes, loadPathInterpreter, type Members, type ReferenceWalker } from '../../model/service.ts'
-import {
-  type ClientParameterCompiler,
-  type ClientParameterRow,
-  createClientParameterCompiler,
-} from '../definition/client-parameters.ts'
+import type { InterpretedNodes, Members, ReferenceWalker } from '../../model/service.ts'
+import type { ClientParameterCompiler, ClientParameterRow } from '../definition/client-parameters.ts'
 import type { Parameter } from '../definition/parameter.ts'
 import type { SearchDefinitions } from '../definition/stored-definitions.ts'
-import { type ColumnRow, columnKeyOf, isSettled, settleColumns } from './columns.ts'
-import { CONTAINED_OFFSET } from './contained/key-space.ts'
+import { type ColumnRow, columnKeyOf, isSettled } from './columns.ts'
 import { createConverters } from './convert/converters.ts'
 import { createExtraction, type Extraction } from './extraction.ts'
+import type { ExtractionSource } from './extraction-source.ts'
 import { createHasher, type Hasher } from './hash.ts'
 import { layoutNow } from './layout.ts'
+import { createMergedDefinitions } from './merged-definitions.ts'
 import { type PageKey, toPageKey } from './page-key.ts'
 import { createParameterState, type ParameterState } from './parameter-state.ts'
 import { toPurposeKey } from './purpose-key.ts'
 import { createSameRows } from './same-rows.ts'
 import { openSettings } from './settings.ts'
 import { settleCaseless } from './settle-caseless.ts'
-import { POSTING, readGeneration, readHeldTypes, readIndexColumns, readPosted } from './tables.ts'
-
-/** What another thread needs for the same extraction, as plain data. */
-export interface ExtractionSource {
-  readonly seed: number
-  /** Code systems whose codes are compared without case. */
-  readonly caseless: readonly string[]
-  readonly model: SearchDefinitions
-  readonly held: readonly ColumnRow[]
-  readonly packaged: ReadonlySet<string>
-  readonly posted: ReadonlySet<string>
-}
+import { settleDefinitions } from './settle-definitions.ts'
+import { readGeneration, readIndexColumns, readPosted } from './tables.ts'
 
 export interface Registry extends Extraction {
   readonly hasher: Hasher
@@ -111,55 +98,8 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
   await settleCaseless(database, hasher.short, options.caseless)
   const converters = createConverters(hasher)
   const packaged = new Set(packages.columns.map(columnKeyOf))
+  const merged = createMergedDefinitions(packages, types, members)
 
-  let compiler: Promise<ClientParameterCompiler> | undefined
-  const openCompiler = async (): Promise<ClientParameterCompiler> =>
-    createClientParameterCompiler(packages, await members(), new Set(types))
-  const getCompiler = (): Promise<ClientParameterCompiler> => {
-    // After a failure the next call tries again, because the database may have been unreachable.
-    compiler ??= openCompiler().catch((error) => {
-      compiler = undefined
-      throw error
-    })
-    return compiler
-  }
-  let exotic: Promise<(expression: string) => InterpretedNodes> | undefined
-  let toNodes: ((expression: string) => InterpretedNodes) | undefined
-  const getNodes = async (): Promise<(expression: string) => InterpretedNodes> => {
-    exotic ??= loadPathInterpreter()
-    toNodes = await exotic
-    return toNodes
-  }
-
-  let merged: { readonly from: string; readonly model: SearchDefinitions } = { from: '[]', model: packages }
-  const modelOf = async (posted: readonly ClientParameterRow[]): Promise<SearchDefinitions> => {
-    const from = JSON.stringify(posted)
-    if (merged.from !== from)
-      merged = { from, model: posted.length === 0 ? packages : (await getCompiler()).merge(posted) }
-    const { model } = merged
-    if (model.columns.some((column) => column.exotic === true)) await getNodes()
-    return model
-  }
-  /**
-   * Writes the columns of the definitions to the database: known ones keep their codes, new ones get one. Resolves to
-   * false when everything has to be read again.
-   */
-  const settle = async (model: SearchDefinitions, posted: string): Promise<boolean> => {
-    if (isSettled(model.columns, await database.all<ColumnRow>(readIndexColumns, []))) return true
-    const rows = await database.all<{ code: number }>(readHeldTypes, [CONTAINED_OFFSET])
-    const held = new Set(rows.map(({ code }) => code))
-    await database.transact(async (transaction) => {
-      // The lock keeps other servers from posting SearchParameters whose columns would be marked GONE here.
-      await transaction.hold(POSTING)
-      if (JSON.stringify(await transaction.all<ClientParameterRow>(readPosted, [])) !== posted) return
-      const isFirst = (await transaction.all<ColumnRow>(readIndexColumns, [])).length === 0
-      // On PostgreSQL another server may be creating the first resource of a type, so no type counts as empty after
-      // the first start.
-      const isAlone = isFirst || database.kind !== 'postgres'
-      await settleColumns(transaction, model.columns, (type) => isAlone && !held.has(codeOf(type) ?? 0))
-    })
-    return false
-  }
   const generationNow = async (): Promise<string> =>
     (await database.get<{ value: string }>(readGeneration, []))?.value ?? '0'
 
@@ -173,8 +113,8 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     const now = await generationNow()
     const nowWritten = await layoutNow(database)
     const posted = await database.all<ClientParameterRow>(readPosted, [])
-    const model = await modelOf(posted)
-    if (isStart && !(await settle(model, JSON.stringify(posted)))) return load(true)
+    const model = await merged.modelOf(posted)
+    if (isStart && !(await settleDefinitions(database, model, JSON.stringify(posted), codeOf))) return load(true)
     const held = await database.all<ColumnRow>(readIndexColumns, [])
     // Another server has just posted a SearchParameter whose columns are not in `held`. The next refresh reads it.
     const known = new Set(held.map(columnKeyOf))
@@ -196,7 +136,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     referenceWalker,
     converters,
     state: () => state,
-    toNodes: () => toNodes,
+    toNodes: merged.loadedNodes,
   })
   let tail: Promise<unknown> = Promise.resolve()
 
@@ -232,8 +172,8 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     isPackaged: (code) => state.packagedCodes.has(code),
     columnsOf: (wanted) => state.columnsOf(wanted),
     isPlain: (word) => state.isPlain(word),
-    compiler: getCompiler,
-    toNodes: getNodes,
+    compiler: merged.compiler,
+    toNodes: merged.toNodes,
     note({ code, ...progress }) {
       for (const row of state.pending) if (row.code === code) Object.assign(row, progress)
     },

@@ -4,7 +4,7 @@
  */
 import { ABSTRACT_TYPES } from '../definition/compile-parameter.ts'
 import { columnKeyOf } from './columns.ts'
-import type { ExtractionSource } from './registry.ts'
+import type { ExtractionSource } from './extraction-source.ts'
 
 /** What the rows of a type depend on: its columns, with their codes and bits, in their order. */
 const columnsText = ({ model, held }: ExtractionSource, type: string): string => {

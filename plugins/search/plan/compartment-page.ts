@@ -9,7 +9,7 @@ import { type AccessFilter, createAccessFilter, linkedBy, UNRESTRICTED } from '.
 import { type PagePosition, signPageToken, verifyPageToken } from '../query/page-token.ts'
 import type { SearchContext } from '../query/search-context.ts'
 import { planRecord, type RecordQuery } from './compartment-plans.ts'
-import { MAX_INCLUDED } from './include.ts'
+import { MAX_INCLUDED } from './include-statements.ts'
 import type { SearchView } from './search-view.ts'
 
 export interface CompartmentQuery extends Omit<RecordQuery, 'ownUrl'> {

@@ -3,42 +3,28 @@
  * in the index, without parsing resources. https://hl7.org/fhir/R4/search.html#revinclude
  */
 import type { OwnUrl, Right } from '../../../kernel/index.ts'
-import type { StoredVersion, TypeCodes } from '../../storage/service.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import type { AccessFilter } from '../access/access-filter.ts'
-import type { ParameterColumn } from '../definition/parameter.ts'
-import { SearchChain } from '../errors.ts'
-import type { Registry } from '../index/registry.ts'
-import { createAliases, type TypeConditions } from '../query/clause-sql.ts'
-import type { Criteria } from '../query/criteria.ts'
-import type { JoinTargets, ReferenceJoins } from '../query/reference-join.ts'
+import { createAliases } from '../query/clause-sql.ts'
 import type { Include } from '../query/search-parameters.ts'
-import { and, type Fragment, isIn, q, raw } from '../sql/fragment.ts'
+import { and, type Fragment, q, raw } from '../sql/fragment.ts'
 import type { Deadline } from './deadline.ts'
 import type { Executor } from './executor.ts'
+import {
+  createIncludeStatements,
+  type IncludedKey,
+  type IncludeStatementsParts,
+  MAX_FOUND,
+  MAX_INCLUDED,
+} from './include-statements.ts'
+import { createIncludedContent } from './included-content.ts'
 
-/** Most included resources on a page. A warning in the Bundle says when there were more. */
-export const MAX_INCLUDED = 1_000
 const MAX_ROUNDS = 10
-const MAX_FOUND = MAX_INCLUDED * 2 // most rows of one statement of a `_revinclude`
-const NEWEST_FIRST = raw(' ORDER BY rid DESC')
 
 export interface Included {
   readonly versions: readonly StoredVersion[]
   /** True when resources were left out because of a limit. */
   readonly isTruncated: boolean
-}
-
-export interface IncludeParts {
-  readonly registry: Registry
-  readonly criteria: Criteria
-  readonly executor: Executor
-  readonly types: TypeCodes
-  readonly referenceJoins: ReferenceJoins
-}
-
-interface IncludedKey {
-  readonly rid: number
-  readonly type: string
 }
 
 interface Found {
@@ -55,86 +41,16 @@ interface Including {
   readonly asking: Deadline & { readonly ownUrl: OwnUrl | undefined }
 }
 
-export const createIncluder = ({ registry, criteria, executor, types, referenceJoins: linksOf }: IncludeParts) => {
-  const codeOf = (type: string): number => types.code(type) ?? 0
+const NEWEST_FIRST = raw(' ORDER BY rid DESC')
 
-  /** The reference columns that an include names on one type. Throws 400 when its parameter is not a reference. */
-  const columnsOf = ({ parameter, text }: Include, type: string): readonly ParameterColumn[] => {
-    if (parameter !== '*') {
-      const found = criteria.parameterOf(type, parameter)
-      if (found.type !== 'reference') throw SearchChain(text.slice(0, 100), `"${parameter}" is no reference`)
-      return found.columns
-    }
-    return [...registry.parameters(type).values()]
-      .filter((one) => one.type === 'reference')
-      .flatMap((one) => criteria.complete(one).columns)
-  }
-  const check = (include: Include, known: (type: string) => boolean): void => {
-    if (include.source === '*') return
-    if (!known(include.source))
-      throw SearchChain(include.text.slice(0, 100), `"${include.source.slice(0, 64)}" is no resource type`)
-    if (include.target !== undefined && !known(include.target))
-      throw SearchChain(include.text.slice(0, 100), `"${include.target.slice(0, 64)}" is no resource type`)
-    columnsOf(include, include.source)
-  }
+export interface IncludeParts extends IncludeStatementsParts {
+  readonly executor: Executor
+}
 
-  /** The targets of a join: one type, or all. */
-  const endsOf = (only: string | undefined, all: readonly string[]): JoinTargets => ({
-    types: only === undefined ? undefined : [codeOf(only)],
-    canonicals: (only === undefined ? all : [only]).flatMap((type) => registry.canonicalColumn(type) ?? []),
-  })
-
-  const forward = async (
-    include: Include,
-    from: readonly IncludedKey[],
-    all: readonly string[],
-    ownUrl: OwnUrl | undefined,
-  ) => {
-    const { source, target } = include
-    const statements: Fragment[] = []
-    for (const [type, list] of Map.groupBy(from, (held) => held.type)) {
-      if (source !== '*' && source !== type) continue
-      const rids = isIn(
-        'r.rid',
-        list.map(({ rid }) => rid),
-      )
-      for (const [only, columns] of Map.groupBy(columnsOf(include, type), ({ refers }) => refers ?? target)) {
-        if (target !== undefined && only !== target) continue
-        for (const link of await linksOf(columns, endsOf(only, all), ownUrl))
-          statements.push(
-            q`SELECT DISTINCT s.rid AS rid, s.type AS type FROM ix_ref r CROSS JOIN ${raw(link.table)} t CROSS JOIN resource s WHERE ${rids} AND ${link.reference('r')} AND ${link.toTarget('r', 't')} AND ${link.target('t')} AND s.rid = t.rid`,
-          )
-      }
-    }
-    return statements
-  }
-  /** `where`: a condition on the referring resources, alias `s`. */
-  const backward = async (
-    include: Include,
-    from: readonly IncludedKey[],
-    all: readonly string[],
-    ownUrl: OwnUrl | undefined,
-    where: Fragment = raw('1 = 1'),
-    order: Fragment = raw(''),
-  ) => {
-    const { source, target } = include
-    const statements: Fragment[] = []
-    for (const [type, list] of Map.groupBy(from, (held) => held.type)) {
-      if (target !== undefined && target !== type) continue
-      const columns = (source === '*' ? all : [source])
-        .flatMap((one) => columnsOf(include, one))
-        .filter(({ refers }) => refers === undefined || refers === type)
-      const rids = isIn(
-        't.rid',
-        list.map(({ rid }) => rid),
-      )
-      for (const link of await linksOf(columns, endsOf(type, all), ownUrl))
-        statements.push(
-          q`SELECT DISTINCT s.rid AS rid, s.type AS type FROM ${raw(link.table)} t CROSS JOIN ix_ref r CROSS JOIN resource s WHERE ${link.target('t')} AND ${rids} AND ${link.reference('r')} AND ${link.toReference('r', 't')} AND s.rid = r.rid AND ${where}${order} LIMIT ${MAX_FOUND}`,
-        )
-    }
-    return statements
-  }
+export const createIncluder = (parts: IncludeParts) => {
+  const { executor, types } = parts
+  const { check, forward, backward } = createIncludeStatements(parts)
+  const { filter, contentOf } = createIncludedContent(executor, types)
 
   const select = async (
     statements: readonly Fragment[],
@@ -174,52 +90,10 @@ export const createIncluder = ({ registry, criteria, executor, types, referenceJ
       const conditions = await access.conditions(source, 's')
       if (conditions === undefined) continue
       const name = createAliases()
-      const where = and([q`s.type = ${codeOf(source)}`, ...conditions.map((one) => one.checkSql('s', name))])
+      const where = and([q`s.type = ${types.code(source) ?? 0}`, ...conditions.map((one) => one.checkSql('s', name))])
       statements.push(...(await backward({ ...include, source }, from, all, ownUrl, where, NEWEST_FIRST)))
     }
     return (await select(statements, seen, asking)).held
-  }
-  /** Resource keys of those that the right applies to. */
-  const filter = async (
-    held: ReadonlyMap<number, IncludedKey>,
-    right: Right,
-    access: AccessFilter,
-    deadline: Deadline,
-  ): Promise<readonly number[]> => {
-    if (access.isUnrestricted) return [...held.keys()]
-    const allowed: number[] = []
-    for (const [type, list] of Map.groupBy(held.values(), (one) => one.type)) {
-      const conditions = await access.conditions(type, right)
-      if (conditions === undefined) continue
-      const rids = list.map(({ rid }) => rid)
-      if (conditions.length === 0) allowed.push(...rids)
-      else allowed.push(...(await executor.filter({ type: codeOf(type), conditions }, rids, deadline)))
-    }
-    return allowed
-  }
-
-  /**
-   * Reads the resources to return. Access is checked again in that statement, because they may have changed since
-   * they were found.
-   */
-  const contentOf = async (
-    shown: readonly { readonly held: IncludedKey; readonly right: Right }[],
-    access: AccessFilter,
-    deadline: Deadline,
-  ): Promise<readonly StoredVersion[]> => {
-    const rids = shown.map(({ held }) => held.rid)
-    if (access.isUnrestricted) return executor.versions(rids, deadline)
-    const read = new Map<number, StoredVersion>()
-    for (const [right, list] of Map.groupBy(shown, (one) => one.right)) {
-      const required: TypeConditions[] = []
-      for (const type of new Set(list.map(({ held }) => held.type))) {
-        const conditions = await access.conditions(type, right)
-        if (conditions !== undefined) required.push({ type: codeOf(type), conditions })
-      }
-      const some = list.map(({ held }) => held.rid)
-      for (const version of await executor.versions(some, deadline, required)) read.set(version.rid, version)
-    }
-    return rids.flatMap((rid) => read.get(rid) ?? [])
   }
 
   return {

@@ -11,8 +11,9 @@ import { containedPage, countContained } from './contained/contained-page.ts'
 import { askContained } from './contained/plan-contained.ts'
 import { createDeadline } from './deadline.ts'
 import { explainPlans } from './explain.ts'
-import { type Included, MAX_INCLUDED } from './include.ts'
-import type { SearchMatch } from './nearest-matches.ts'
+import type { Included } from './include.ts'
+import { MAX_INCLUDED } from './include-statements.ts'
+import type { SearchMatch } from './nearest-contract.ts'
 import type { Direction } from './plan.ts'
 import {
   checkIncludes,

@@ -4,7 +4,7 @@ import { joinVersion, readCanonical } from '../canonical.ts'
 import { type CodeSystem, readCodeSystem } from '../code-system.ts'
 import { CodeSystemIncomplete, CodeSystemUnknown, InputMissing, ValueSetUnknown } from '../errors.ts'
 import type { Expansion } from '../expanded-codes.ts'
-import type { Pin } from '../expansion.ts'
+import type { Pin } from '../expansion-contract.ts'
 import type { ExpansionService } from '../terminology.ts'
 import { refuseContradiction } from './refuse-contradiction.ts'
 

@@ -4,14 +4,7 @@
  * https://hl7.org/fhir/R4/extensibility.html
  */
 
-import {
-  type ElementBlock,
-  type Field,
-  type FieldType,
-  Pending,
-  type StructureDefinition,
-  typeUrl,
-} from '../../model/service.ts'
+import type { ElementBlock, Field, FieldType } from '../../model/service.ts'
 import type { FindDefinition } from '../rules/value-set.ts'
 import type { ProfileCheck, ProfileChecker } from './check-profile.ts'
 import {
@@ -21,22 +14,12 @@ import {
   type LocationPath,
   typeNameOf,
 } from './element-location.ts'
-import { type ExtensionContext, type Holder, isAllowedOn } from './extension-context.ts'
-import type { ProfileTree } from './tree.ts'
-
-interface Known {
-  readonly tree: ProfileTree
-  readonly contexts: readonly ExtensionContext[]
-  readonly isModifier: boolean
-  /** Maximum number of this extension on one element. */
-  readonly max: number
-}
+import { createExtensionCheck, EXTENSION, EXTENSION_TYPE, type ExtensionScope } from './extension-check.ts'
+import type { Holder } from './extension-context.ts'
+import { createExtensionDefinitions } from './extension-definitions.ts'
 
 type Json = Record<string, unknown>
 type Emit = ProfileCheck['emit']
-
-const EXTENSION = typeUrl('Extension')
-const EXTENSION_TYPE: FieldType = { kind: 'complex', url: EXTENSION, suffix: 'Extension' }
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -55,13 +38,6 @@ const membersOf = (block: ElementBlock): ReadonlyMap<string, ElementMember> =>
     ),
   )
 
-/** The resource that is being walked, and its container (`root`), which is the resource itself if it is not contained. */
-interface ExtensionScope {
-  readonly resource: unknown
-  readonly root: Json
-  readonly tell: Emit
-}
-
 export interface ExtensionChecks {
   /** Whether the definition of at least one of these extensions is installed; undefined if some are not loaded yet. */
   anyKnown(urls: ReadonlySet<string>): boolean | undefined
@@ -73,32 +49,9 @@ export const createExtensionChecks = (
   find: FindDefinition,
   { tree, visit, shapeOf }: ProfileChecker,
 ): ExtensionChecks => {
-  /** Definitions by URL. Null: installed, but not the definition of an extension. */
-  const known = new Map<string, Known | null>()
+  const { definitionOf, anyKnown } = createExtensionDefinitions(find, tree)
+  const check = createExtensionCheck(definitionOf, { visit, shapeOf })
   const members = new WeakMap<ElementBlock, ReadonlyMap<string, ElementMember>>()
-
-  /** `tree` is undefined if no extension with this URL is installed. Null: not loaded yet. */
-  const definitionOf = (url: string): Known | { readonly tree: undefined } | null => {
-    const before = known.get(url)
-    if (before !== undefined) return before ?? { tree: undefined }
-    const found = find('StructureDefinition', url) as StructureDefinition | null | undefined
-    if (found === null) return null
-    if (found === undefined) return { tree: undefined }
-    const made = found.type === 'Extension' && found.derivation === 'constraint' ? tree(url) : undefined
-    const root = (found.snapshot ?? found.differential)?.element.find(({ path }) => path === 'Extension')
-    known.set(
-      url,
-      made === undefined
-        ? null
-        : {
-            tree: made,
-            contexts: found.context ?? [],
-            isModifier: root?.isModifier === true,
-            max: root?.max === undefined || root.max === '*' ? Infinity : Number(root.max),
-          },
-    )
-    return known.get(url) ?? { tree: undefined }
-  }
 
   const one = (
     value: Json,
@@ -109,32 +62,7 @@ export const createExtensionChecks = (
     count: number,
   ): void => {
     const url = String(value.url)
-    const definition = definitionOf(url)
-    if (definition?.tree !== undefined) {
-      const { contexts, isModifier, max } = definition
-      const tell = (text: string): void => scope.tell('error', 'structure', at, text, url)
-      if (!isAllowedOn(url, contexts, holder)) {
-        const allowed = contexts.map(({ expression }) => expression).join(', ')
-        tell(`the extension ${url} may not stand on ${holder.url ?? holder.type}; its definition allows ${allowed}`)
-      }
-      if (isModifier !== (name === 'modifierExtension'))
-        tell(`the extension ${url} belongs into ${isModifier ? 'modifierExtension' : 'extension'}, not into ${name}`)
-      if (count > max) tell(`the extension ${url} is there ${count} times, and one element may have ${max} of it`)
-      const location: ElementLocation = {
-        value,
-        sibling: undefined,
-        type: EXTENSION_TYPE,
-        shape: shapeOf(EXTENSION)!,
-        path: at,
-      }
-      visit(definition.tree, location, {
-        profile: url,
-        resource: scope.resource,
-        root: scope.root,
-        depth: 0,
-        emit: scope.tell,
-      })
-    }
+    check(value, name, at, holder, scope, count)
     const inside = contentOf(
       { value, sibling: undefined, type: EXTENSION_TYPE, shape: shapeOf(EXTENSION)!, path: at },
       shapeOf,
@@ -205,22 +133,7 @@ export const createExtensionChecks = (
   }
 
   return {
-    anyKnown(urls) {
-      let any = false
-      let isPending = false
-      // The loop does not stop early, so that all missing definitions are recorded and loaded together.
-      for (const url of urls) {
-        try {
-          const definition = definitionOf(url)
-          if (definition === null) isPending = true
-          else if (definition.tree !== undefined) any = true
-        } catch (error) {
-          if (!(error instanceof Pending)) throw error
-          isPending = true
-        }
-      }
-      return isPending ? undefined : any
-    },
+    anyKnown,
     check(resource, at, tell) {
       const location: ElementLocation = {
         value: resource,

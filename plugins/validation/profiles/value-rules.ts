@@ -9,7 +9,7 @@ import {
   type StaticType,
 } from '../../model/service.ts'
 import { bindingTest, codedText } from '../rules/bindings.ts'
-import type { BoundCodes } from '../rules/value-set.ts'
+import type { BoundCodes } from '../rules/system-codes.ts'
 import { quoted } from '../structure/structure-issues.ts'
 import { type ElementContent, type ElementLocation, typeNameOf } from './element-location.ts'
 import { fitsPattern, isFixed } from './pattern.ts'

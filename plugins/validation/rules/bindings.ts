@@ -3,7 +3,7 @@
  * https://hl7.org/fhir/R4/terminologies.html#required
  */
 import { quoted } from '../structure/structure-issues.ts'
-import type { BoundCodes } from './value-set.ts'
+import type { BoundCodes } from './system-codes.ts'
 
 const isCoded = (value: unknown): value is { code?: string; system?: string } =>
   typeof value === 'object' && value !== null

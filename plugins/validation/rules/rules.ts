@@ -13,7 +13,7 @@ import type { RuleLocation } from '../structure/generate.ts'
 import type { Rule, RuleMaker, RuleTools } from '../structure/rule.ts'
 import type { StructureFaults } from '../structure/structure-issues.ts'
 import { bindingTest, codedText } from './bindings.ts'
-import type { BoundCodes } from './value-set.ts'
+import type { BoundCodes } from './system-codes.ts'
 
 export interface RuleSources {
   /** Null while fhirpath.js is not loaded. */

@@ -91,6 +91,24 @@ for (const [what, query, accept] of [
     assert.ok(most < MAX_MS, `${most} ms in one turn`)
   })
 
+test(`labels of a large resource are read, added and taken away in turns of less than ${MAX_MS} ms`, async () => {
+  const labels = [{ name: 'meta', valueMeta: { tag: [{ system: 'http://tags.example', code: 'large' }] } }]
+  const given = Buffer.from(JSON.stringify({ resourceType: 'Parameters', parameter: labels }))
+  const label = async (operation: string): Promise<string> => {
+    await turns()
+    const body = operation === '$meta' ? Buffer.alloc(0) : given
+    const method = operation === '$meta' ? 'GET' : 'POST'
+    const { status, text } = await send({ method, path: `/Bundle/stored/${operation}`, headers: JSON_HEADERS, body })
+    assert.is(status, 200, text)
+    const { most } = await turns()
+    assert.ok(most < MAX_MS, `${operation}: ${most} ms in one turn`)
+    return text
+  }
+  assert.match(await label('$meta-add'), /"large"/)
+  assert.match(await label('$meta'), /"large"/)
+  assert.not.match(await label('$meta-delete'), /"large"/)
+})
+
 const collection = bodies.find(({ name }) => name === 'collection') as LargeBody
 
 test('four at once are answered, within bounded memory', async () => {
@@ -128,8 +146,7 @@ test('a stored large resource is deleted in short turns, and is gone from the in
   assert.is(found.total, 0)
 })
 
-const limited = (id: string): readonly LargeBody[] => {
-  const [put, again, patch] = largeBodies(SIZES, id)
+const limited = (id: string, [put, again, patch]: readonly LargeBody[]): readonly LargeBody[] => {
   const isOther = {
     name: 'PUT of another type',
     method: 'PUT',
@@ -150,11 +167,11 @@ const limited = (id: string): readonly LargeBody[] => {
 }
 
 test('for a caller with limited access the same turns are short', async () => {
-  const [first] = largeBodies(SIZES, 'limited')
-  assert.is((await send(first as LargeBody)).status, 201)
+  const stored = largeBodies(SIZES, 'limited')
+  assert.is((await send(stored[0] as LargeBody)).status, 201)
   await fetch(`${server.base}/limit`)
   assert.is((await fetch(`${server.base}/Patient/probe`)).status, 403)
-  for (const one of limited('limited')) {
+  for (const one of limited('limited', stored)) {
     await turns()
     const { status, text } = await send(one)
     assert.ok(one.status.includes(status), `${one.name}: ${status} ${text.slice(0, 300)}`)

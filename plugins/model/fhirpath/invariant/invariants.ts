@@ -8,8 +8,9 @@ import type { Constraint } from '../../snapshot/structure-definition.ts'
 import { NotSupported } from '../parse.ts'
 import { charge, type EvaluationBudget } from './budget.ts'
 import { type CompiledExpression, type EvaluationContext, type StaticType, testOf } from './code.ts'
-import { createExpressionCompiler, Pending, type TypeFieldsOf } from './compile.ts'
+import { createExpressionCompiler } from './compile.ts'
 import { hasNoSideEffects } from './has-no-side-effects.ts'
+import { Pending, type TypeFieldsOf } from './type-fields-of.ts'
 import { toBoolean } from './values.ts'
 
 /** fhirpath.js with the model of R4. */

@@ -8,11 +8,11 @@ import type { ColumnRow } from '../columns.ts'
 import type { Registry } from '../registry.ts'
 import { DIRTY } from '../tables.ts'
 import type { Backfill } from './backfill.ts'
+import { turn } from './turn.ts'
+import { createUnusedColumns } from './unused-columns.ts'
 
 /** Interval of that check. A search with a parameter that this server does not know checks at once. */
 export const LOOK_MS = 5_000
-/** Time between the moment a column is no longer used and its removal. Other servers notice within LOOK_MS. */
-const GRACE_MS = 60_000
 const RETRY_MS = 5_000 // wait after a failure: the database may be unreachable
 
 export interface BackfillWorkerParts {
@@ -38,7 +38,31 @@ export interface BackfillWorker {
   stop(): Promise<void>
 }
 
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const tell = (log: Logger, type: string, completed: readonly ColumnRow[]): void => {
+  const [first] = completed
+  if (first !== undefined && first.indexed > 0)
+    log.info(
+      { type, columns: completed.length, resources: first.indexed, expected: first.expected },
+      'search index completed',
+    )
+}
+
+/** Columns with old rows are cleared first: filling a type also adds rows of the types that its resources contain. */
+const next = (registry: Registry, wanted: (row: ColumnRow) => boolean): ColumnRow | undefined => {
+  const pending = registry.pending.filter(wanted)
+  return pending.find(({ reach }) => reach === DIRTY) ?? pending[0]
+}
+
+/** Fills the columns of a type until they are complete or `until` aborts. */
+const fillType = async (backfill: Backfill, log: Logger, type: string, until: AbortSignal): Promise<void> => {
+  for (;;) {
+    if (until.aborted) return
+    const { left, completed, cleaned } = await backfill.step(type)
+    tell(log, type, completed)
+    if (!left || cleaned) return
+    await turn()
+  }
+}
 
 export const createBackfillWorker = ({
   registry,
@@ -49,13 +73,12 @@ export const createBackfillWorker = ({
 }: BackfillWorkerParts): BackfillWorker => {
   const stopping = new AbortController()
   const { signal } = stopping
+  const unused = createUnusedColumns(clock, shared)
   let started = false
   let running: Promise<void> | undefined
   let watching: Promise<void> | undefined
   let kicked = false
   let patient = false
-  // When this process first saw that a column is no longer used, in milliseconds of the monotonic clock.
-  const goneSince = new Map<number, number>()
 
   const wait = (ms: number): Promise<void> =>
     new Promise((resolve) => {
@@ -65,58 +88,20 @@ export const createBackfillWorker = ({
       signal.addEventListener('abort', () => resolve(), { once: true })
     })
 
-  const tell = (type: string, completed: readonly ColumnRow[]): void => {
-    const [first] = completed
-    if (first !== undefined && first.indexed > 0)
-      log.info(
-        { type, columns: completed.length, resources: first.indexed, expected: first.expected },
-        'search index completed',
-      )
-  }
-  /** Columns with old rows are cleared first: filling a type also adds rows of the types that its resources contain. */
-  const next = (wanted: (row: ColumnRow) => boolean): ColumnRow | undefined => {
-    const pending = registry.pending.filter(wanted)
-    return pending.find(({ reach }) => reach === DIRTY) ?? pending[0]
-  }
-  const fillType = async (type: string, until: AbortSignal): Promise<void> => {
-    for (;;) {
-      if (until.aborted) return
-      const { left, completed, cleaned } = await backfill.step(type)
-      tell(type, completed)
-      if (!left || cleaned) return
-      // Lets other work of the main thread run first.
-      await turn()
-    }
-  }
-  /** `due`: unused columns that can be removed now. `later`: milliseconds until the next one can be. */
-  const dueGone = (): { readonly due: ColumnRow[]; readonly later: number | undefined } => {
-    const now = clock.monotonic()
-    const due: ColumnRow[] = []
-    let later: number | undefined
-    for (const column of registry.gone) {
-      const since = goneSince.get(column.code) ?? now
-      goneSince.set(column.code, since)
-      const left = shared ? since + GRACE_MS - now : 0
-      if (left <= 0) due.push(column)
-      else later = Math.min(later ?? left, left)
-    }
-    return { due, later }
-  }
-
   const hasWork = (): boolean => registry.pending.length + registry.gone.length > 0
 
   const work = async (): Promise<void> => {
     await backfill.completeEmpty(() => true)
     for (;;) {
       if (signal.aborted) return
-      const pending = next(() => true)
+      const pending = next(registry, () => true)
       if (pending === undefined) break
-      await fillType(pending.type, signal)
+      await fillType(backfill, log, pending.type, signal)
     }
-    const { due, later } = dueGone()
+    const { due, later } = unused.due(registry.gone)
     for (const column of due) {
       while (!signal.aborted && (await backfill.remove(column))) await turn()
-      goneSince.delete(column.code)
+      unused.removed(column)
     }
     if (later !== undefined && !patient) {
       patient = true
@@ -164,9 +149,9 @@ export const createBackfillWorker = ({
     async complete(until) {
       await backfill.completeEmpty(({ code }) => registry.isPackaged(code))
       for (;;) {
-        const pending = next(({ code }) => registry.isPackaged(code))
+        const pending = next(registry, ({ code }) => registry.isPackaged(code))
         if (pending === undefined || until.aborted) return
-        await fillType(pending.type, until)
+        await fillType(backfill, log, pending.type, until)
       }
     },
     start() {

@@ -12,7 +12,7 @@ import type { Plan } from '../../query/plan-contract.ts'
 import { and, type Fragment, join, or, q, raw } from '../../sql/fragment.ts'
 import type { Deadline } from '../deadline.ts'
 import type { Executor } from '../executor.ts'
-import type { SearchMatch } from '../nearest-matches.ts'
+import type { SearchMatch } from '../nearest-contract.ts'
 import type { Direction } from '../plan.ts'
 
 export interface ContainedSearch {

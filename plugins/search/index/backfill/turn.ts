@@ -1,0 +1,2 @@
+/** Lets other work of the main thread run first. */
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

@@ -1,0 +1,32 @@
+import type { Database } from '../../database/service.ts'
+import type { ClientParameterRow } from '../definition/client-parameters.ts'
+import type { SearchDefinitions } from '../definition/stored-definitions.ts'
+import { type ColumnRow, isSettled, settleColumns } from './columns.ts'
+import { CONTAINED_OFFSET } from './contained/key-space.ts'
+import { POSTING, readHeldTypes, readIndexColumns, readPosted } from './tables.ts'
+
+/**
+ * Writes the columns of the definitions to the database: known ones keep their codes, new ones get one. Resolves to
+ * false when everything has to be read again. `posted`: the JSON of the posted rows that `model` was made of.
+ */
+export const settleDefinitions = async (
+  database: Database,
+  model: SearchDefinitions,
+  posted: string,
+  codeOf: (type: string) => number | undefined,
+): Promise<boolean> => {
+  if (isSettled(model.columns, await database.all<ColumnRow>(readIndexColumns, []))) return true
+  const rows = await database.all<{ code: number }>(readHeldTypes, [CONTAINED_OFFSET])
+  const held = new Set(rows.map(({ code }) => code))
+  await database.transact(async (transaction) => {
+    // The lock keeps other servers from posting SearchParameters whose columns would be marked GONE here.
+    await transaction.hold(POSTING)
+    if (JSON.stringify(await transaction.all<ClientParameterRow>(readPosted, [])) !== posted) return
+    const isFirst = (await transaction.all<ColumnRow>(readIndexColumns, [])).length === 0
+    // On PostgreSQL another server may be creating the first resource of a type, so no type counts as empty after
+    // the first start.
+    const isAlone = isFirst || database.kind !== 'postgres'
+    await settleColumns(transaction, model.columns, (type) => isAlone && !held.has(codeOf(type) ?? 0))
+  })
+  return false
+}

@@ -1,0 +1,31 @@
+/** What an expansion is made of. */
+import type { Canonical } from './canonical.ts'
+import type { CodeSystem } from './code-system.ts'
+import type { ValueSetFilter } from './filter.ts'
+
+export type Json = Readonly<Record<string, unknown>>
+
+export interface FindDefinition {
+  /** The url and version that a name stands for. */
+  readName(type: 'CodeSystem' | 'ValueSet', text: string): Promise<Canonical>
+  valueSet(canonical: string): Promise<Json | undefined>
+  codeSystem(canonical: string): Promise<CodeSystem | undefined>
+}
+
+/** A part of the definition of a value set. */
+export interface Include {
+  readonly system?: string
+  readonly version?: string
+  readonly concept?: readonly Json[]
+  readonly filter?: readonly ValueSetFilter[]
+  readonly valueSet?: readonly string[]
+}
+
+/** The version of a code system to use where a value set names none. */
+export interface Pin {
+  readonly system: string
+  readonly version: string
+}
+
+/** Thrown when a value set cannot be expanded; the message is a phrase that says why. */
+export class NotExpandableHere extends Error {}

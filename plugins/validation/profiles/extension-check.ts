@@ -1,0 +1,62 @@
+/** Checks an extension against its definition, if that is installed: where it stands, how often, and its content. */
+import { type FieldType, typeUrl } from '../../model/service.ts'
+import type { ProfileCheck, ProfileChecker } from './check-profile.ts'
+import type { ElementLocation, LocationPath } from './element-location.ts'
+import { type Holder, isAllowedOn } from './extension-context.ts'
+import type { ExtensionDefinitions } from './extension-definitions.ts'
+
+type Json = Record<string, unknown>
+
+export const EXTENSION = typeUrl('Extension')
+export const EXTENSION_TYPE: FieldType = { kind: 'complex', url: EXTENSION, suffix: 'Extension' }
+
+/** The resource that is being walked, and its container (`root`), which is the resource itself if it is not contained. */
+export interface ExtensionScope {
+  readonly resource: unknown
+  readonly root: Json
+  readonly tell: ProfileCheck['emit']
+}
+
+/** `name`: that of the list, extension or modifierExtension. `count`: how many with the same URL the list has up to this one. */
+export type ExtensionCheck = (
+  value: Json,
+  name: string,
+  at: LocationPath,
+  holder: Holder,
+  scope: ExtensionScope,
+  count: number,
+) => void
+
+export const createExtensionCheck =
+  (
+    definitionOf: ExtensionDefinitions['definitionOf'],
+    { visit, shapeOf }: Pick<ProfileChecker, 'visit' | 'shapeOf'>,
+  ): ExtensionCheck =>
+  (value, name, at, holder, scope, count) => {
+    const url = String(value.url)
+    const definition = definitionOf(url)
+    if (definition?.tree === undefined) return
+    const { contexts, isModifier, max } = definition
+    const tell = (text: string): void => scope.tell('error', 'structure', at, text, url)
+    if (!isAllowedOn(url, contexts, holder)) {
+      const allowed = contexts.map(({ expression }) => expression).join(', ')
+      tell(`the extension ${url} may not stand on ${holder.url ?? holder.type}; its definition allows ${allowed}`)
+    }
+    if (isModifier !== (name === 'modifierExtension'))
+      tell(`the extension ${url} belongs into ${isModifier ? 'modifierExtension' : 'extension'}, not into ${name}`)
+    if (count > max) tell(`the extension ${url} is there ${count} times, and one element may have ${max} of it`)
+    const location: ElementLocation = {
+      value,
+      sibling: undefined,
+      type: EXTENSION_TYPE,
+      shape: shapeOf(EXTENSION)!,
+      path: at,
+    }
+    visit(definition.tree, location, {
+      profile: url,
+      resource: scope.resource,
+      root: scope.root,
+      depth: 0,
+      emit: scope.tell,
+    })
+  }
