@@ -6,7 +6,6 @@ import { type OwnedSection, type Setting, settingsOf } from '../kernel/settings/
 import { isTable, type SettingsFile } from '../kernel/settings/layer.ts'
 import { readSettings, type SettingsInput } from '../kernel/settings/read.ts'
 import { sectionsOf } from '../kernel/settings/sections.ts'
-import { refuseNotBuilt } from './unknown-variables.ts'
 import type { World } from './world.ts'
 
 export interface Gathered {
@@ -33,7 +32,6 @@ const referencesIn = (file: SettingsFile | undefined): readonly string[] => {
 
 /** Throws `SettingsInvalid`, or the kernel's errors about plugins that cannot be loaded. */
 export const gather = async (world: World, config: string | undefined): Promise<Gathered> => {
-  refuseNotBuilt(world.environment)
   const file = await readSettings(world.folder, askedFor(config, world), world.places)
   const folder = file === undefined ? world.folder : dirname(resolve(world.folder, file.file))
   const thirdParty = await loadPlugins(referencesIn(file), folder)

@@ -1,13 +1,10 @@
 /**
  * Environment variables with our prefix that are not ours. They cause a warning only, because other programs may set
- * SERVER_NAME and the like. Those of features that this build does not have are refused: a server that ignored
- * SERVER_ROLE=standby would write, and one that ignored SERVER_OIDC_ISSUER would require no token.
+ * SERVER_NAME and the like.
  */
 
 import { type Setting, variablesOf, waysToSet } from '../kernel/settings/annotation.ts'
 import { closestKey } from '../kernel/settings/closest-key.ts'
-import { SettingsInvalid } from '../kernel/settings/errors.ts'
-import { notBuilt } from '../kernel/settings/not-built.ts'
 
 const PREFIX = 'SERVER_'
 
@@ -25,25 +22,13 @@ const isServiceLink = (variable: string, value: string | undefined): boolean =>
   /^SERVER_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?)$/.test(variable) ||
   (/^SERVER_(\w+_)?PORT$/.test(variable) && /^(tcp|udp|sctp):\/\//.test(value ?? ''))
 
-type Environment = Readonly<Record<string, string | undefined>>
-
-/** Throws `SettingsInvalid` for variables of features that this build does not have; an empty one sets nothing. */
-export const refuseNotBuilt = (environment: Environment): void => {
-  const complaints = Object.entries(environment)
-    .filter(([name, value]) => value !== undefined && value !== '' && !isServiceLink(name, value))
-    .flatMap(([name]) => notBuilt.variable(name) ?? [])
-  if (complaints.length > 0) throw new SettingsInvalid(complaints)
-}
-
 export const unknownVariables = (
-  environment: Environment,
+  environment: Readonly<Record<string, string | undefined>>,
   settings: readonly Setting[],
 ): readonly UnknownVariable[] => {
   const known = new Set(['SERVER_CONFIG', ...settings.flatMap(({ schema }) => variablesOf(schema))])
   const words = [...known].filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length))
   const aboutOf = (variable: string): string => {
-    const later = notBuilt.variable(variable)
-    if (later !== undefined) return later
     const word = variable.slice(PREFIX.length)
     const near = closestKey(word, words)
     const none = `${variable} is no variable of this server and does nothing`

@@ -29,6 +29,11 @@ export interface AdminEndpoint {
    * recorded in the audit trail.
    */
   readonly audited?: boolean
+  /**
+   * Set where the primary of a cluster answers in place of a replica: awaited by the replica before it asks. Stores what
+   * this server still holds in memory of what the endpoint shows.
+   */
+  readonly beforeRelay?: () => Promise<void>
   /** The answer with status 200; called once the caller is known to be allowed it. Throws 4xx. */
   answer(request: RequestContext): Promise<AdminAnswer>
 }
@@ -44,12 +49,13 @@ const authorize = async (run: Runners, request: RequestContext, interaction: Int
 
 /** GET and HEAD at its path; other methods are 405. */
 export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEndpoint): void => {
-  const { path: url, operation = url.slice(1), audited = true, isWhole = true } = endpoint
+  const { path: url, operation = url.slice(1), audited = true, isWhole = true, beforeRelay } = endpoint
   const config = { requestClass: 'admin' as const }
+  const relaying = beforeRelay === undefined ? config : { ...config, relay: true, beforeRelay }
   app.route({
     method: 'GET',
     url,
-    config,
+    config: relaying,
     async handler({ ctx }, reply) {
       // Access requires the right to read this type.
       const interaction: Interaction = { kind: 'admin', type: 'AuditEvent', operation }

@@ -3,7 +3,7 @@ import type { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import type { Logger } from 'pino'
-import { AddressLate, AddressMalformed } from './errors.ts'
+import { AddressLate, AddressMalformed, RelayMarkLate } from './errors.ts'
 import type { OwnUrl } from './own-url.ts'
 import type { OpenBody, RawBody } from './raw-body.ts'
 import type { Upgrade } from './upgrades.ts'
@@ -66,6 +66,12 @@ export interface Interaction {
   readonly entry?: number | undefined
 }
 
+/**
+ * What a request has to do with a second server. `received`: that one let it pass its limits, and counts it. `sent`: that
+ * one made the answer, and told the audit trail.
+ */
+export type Relayed = 'received' | 'sent'
+
 export interface RequestContextInit {
   /** `http` when left out. */
   readonly origin?: 'http' | 'server'
@@ -78,7 +84,7 @@ export interface RequestContextInit {
   readonly headers: IncomingHttpHeaders
   readonly requestClass: RequestClass
   readonly route: string | undefined
-  readonly relays?: boolean
+  readonly relays?: boolean | string
   readonly startedAt: number
   readonly log: Logger
   /**
@@ -100,6 +106,8 @@ export interface Steps {
   openAddress(request: RequestContext, isOpen: boolean): void
   giveBody(request: RequestContext, body: OpenBody | undefined): void
   hasTakenBody(request: RequestContext): boolean
+  /** Allows or forbids `markSent`. */
+  openRelay(request: RequestContext, isOpen: boolean): void
   giveUpgrade(request: RequestContext, take: () => Upgrade | undefined): void
 }
 
@@ -117,6 +125,9 @@ export class RequestContext {
       request.#takeUpgrade = take
     },
     hasTakenBody: (request) => request.#body?.isTaken === true,
+    openRelay: (request, isOpen) => {
+      request.#isRelayOpen = isOpen
+    },
   }
 
   /** `server`: made by `host.request`. Nobody authenticated it, and `admit` and `meter` do not see it. */
@@ -143,8 +154,11 @@ export class RequestContext {
    * matches.
    */
   readonly route: string | undefined
-  /** True where the route has `relay: true`: a tap of `relay` may answer with another server's answer. */
-  readonly relays: boolean
+  /**
+   * Whether the hook `relay` is called: true where the route says so, the name of the request header where the route says
+   * it of requests with that header, else false.
+   */
+  readonly relays: boolean | string
   /** Milliseconds since the epoch, from the kernel's clock. */
   readonly startedAt: number
   caller: Caller = ANONYMOUS
@@ -152,6 +166,8 @@ export class RequestContext {
   readonly #response: RequestContextInit['response']
   #address: string
   #isAddressOpen = false
+  #isRelayOpen = false
+  #relayed: Relayed | undefined
   #body: OpenBody | undefined
   #takeUpgrade: (() => Upgrade | undefined) | undefined
   #log: Logger | undefined
@@ -190,6 +206,29 @@ export class RequestContext {
     if (!this.#isAddressOpen) throw AddressLate()
     if (isIP(address) === 0) throw AddressMalformed()
     this.#address = address
+  }
+
+  /** Undefined for a request that one server alone works on. */
+  get relayed(): Relayed | undefined {
+    return this.#relayed
+  }
+
+  /**
+   * Says that another server has let the request pass its limits and counts it. Allowed in `beforeRequest` only, to a
+   * tap that has checked who sends it. Throws `RelayMarkLate`.
+   */
+  markReceived(): void {
+    if (!this.#isAddressOpen) throw RelayMarkLate()
+    this.#relayed = 'received'
+  }
+
+  /**
+   * Says that another server has worked on the request and told the audit trail of it. Allowed while `relay` is asked
+   * only. Throws `RelayMarkLate`.
+   */
+  markSent(): void {
+    if (!this.#isRelayOpen) throw RelayMarkLate()
+    this.#relayed = 'sent'
   }
 
   /** The unparsed body, where there is one, while the taps of `relay` run; otherwise undefined. */

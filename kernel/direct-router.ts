@@ -77,7 +77,7 @@ export interface DirectRouterParts {
   readonly arrive: Runners['arrive']
   /** Null when no request hook is tapped. */
   readonly passHooks: RequestHooks | null
-  /** True where `relay` is tapped: then routes with `relay: true` are left to the router, which calls it. */
+  /** True where `relay` is tapped: then requests that their route's `relay` concerns are left to the router, which calls it. */
   readonly relays: boolean
   readonly watchUsage: UsageWatch | null
 }
@@ -97,6 +97,8 @@ interface Opened {
   readonly mounted: DirectGet
   /** Prefixes of URLs that may belong to routes of other plugins: `/Patient`. Such requests go to the router. */
   readonly others: readonly string[]
+  /** The request header with which a request is relayed; undefined where none is. */
+  readonly relayHeader: string | undefined
 }
 
 const OPEN_SEGMENT = /[:*(?]/
@@ -119,7 +121,8 @@ const openRoute = (
 ): Opened | undefined => {
   const mounted = all.find((one) => one.plugin === plugin && one.path === route.path)
   if (mounted === undefined) throw PluginRoutes(plugin, `there is no GET ${route.path} behind its direct answer`)
-  if (relays && mounted.config.relay === true) return undefined
+  const { relay } = mounted.config
+  if (relays && relay === true) return undefined
   const path = route.path.split('/').slice(1)
   const others = new Set<string>()
   for (const one of all) {
@@ -129,7 +132,7 @@ const openRoute = (
     if (OPEN_SEGMENT.test(first)) return undefined
     others.add(`/${first}`)
   }
-  return { route, mounted, others: [...others] }
+  return { route, mounted, others: [...others], relayHeader: relays && typeof relay === 'string' ? relay : undefined }
 }
 
 const isOf = (url: string, beginnings: readonly string[]): boolean => {
@@ -226,6 +229,7 @@ export const createDirectRouter = (turns: PipelinedRequests): DirectRouter => {
       for (const opened of routes) {
         const met = opened.route.meet(url)
         if (met === undefined || isOf(url, opened.others)) continue
+        if (opened.relayHeader !== undefined && request.headers[opened.relayHeader] !== undefined) return false
         if (!turns.isFree(request) || checkHead(request) !== undefined) return false
         turns.take(request, response, () => undefined)
         return give(request, response, opened, met)

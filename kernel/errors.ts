@@ -1,6 +1,8 @@
 /** The kernel's own errors. */
 import { defineError } from './define-error.ts'
 
+export * from './relay-errors.ts'
+
 // Errors before there are requests: they stop the start, and the CLI prints the message as one line.
 
 export const ServiceTwice = defineError('kernel/service-twice', 500, 'exception', 'The service "%s" is provided twice.')
@@ -126,19 +128,6 @@ export const GateUnclear = defineError(
   500,
   'exception',
   'The gate of the plugin "%s" gave neither a refusal nor undefined; nobody is let through.',
-)
-export const BodyTwice = defineError('kernel/body-twice', 500, 'exception', 'The body of a request is taken once.')
-export const BodyLate = defineError(
-  'kernel/body-late',
-  500,
-  'exception',
-  'The body of a request is taken only while relay is asked.',
-)
-export const RelayUnanswered = defineError(
-  'kernel/relay-unanswered',
-  500,
-  'exception',
-  'The plugin "%s" took the body of a request in relay and gave no Reply; nobody else can answer it.',
 )
 export const AddressLate = defineError(
   'kernel/address-late',

@@ -1,5 +1,5 @@
 /** Arguments of hooks: a write, a commit, a fact for the audit trail, the usage of one request. */
-import type { Interaction, RequestContext } from './context.ts'
+import type { Interaction, Relayed, RequestContext } from './context.ts'
 
 /** One version of a resource. `json` is the exact text that is stored and sent; absent for a deletion. */
 export interface ResourceVersion {
@@ -72,6 +72,8 @@ export interface AuditFact {
 /** What one request used; counted after its last byte. */
 export interface Usage {
   readonly request: RequestContext
+  /** As `request.relayed`: of a request that two servers worked on, `received` is counted by the other one. */
+  readonly relayed: Relayed | undefined
   /** 499 when the client left before there was an answer. */
   readonly status: number
   /** Bytes on the wire, heads included; of an injected request, those of its body. */

@@ -29,7 +29,10 @@ export const createHooks = () => ({
    */
   arrive: new SyncBailHook<[RequestContext], Reply | undefined>(['request'], 'arrive'),
   /** Called by the kernel once requests are taken, before the caller is known. Throw to refuse, return a Reply to answer. */
-  beforeRequest: new AsyncSeriesBailHook<[RequestContext], Reply | undefined>(['request'], 'beforeRequest'),
+  beforeRequest: new AsyncSeriesBailHook<[RequestContext], Reply | undefined>(
+    ['request'],
+    'beforeRequest',
+  ) as PromptHook<[RequestContext], Reply | undefined>,
   /**
    * Called by the kernel to find out who calls. The first Caller wins; without one the caller is anonymous, known by
    * address.
@@ -41,7 +44,7 @@ export const createHooks = () => ({
   /** Called by the kernel once per HTTP request, with the caller known: rate limit, quota. */
   admit: new AsyncSeriesBailHook<[RequestContext], Refusal | undefined>(['request'], 'admit'),
   /**
-   * Called by the kernel after `admit`, for routes with `relay: true`, before the body is parsed: a tap may answer with
+   * Called by the kernel after `admit`, for requests that the route's `relay` concerns, before the body is parsed: a tap may answer with
    * another server's answer. The first Reply wins. A tap that takes `request.body` has to return one.
    */
   relay: new AsyncSeriesBailHook<[RequestContext], Reply | undefined>(['request'], 'relay'),

@@ -165,9 +165,10 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       else answerError(closed, request, reply)
     })
     if (passHooks !== null || askRelay !== null)
-      scope.addHook('onRequest', async function runRequestHooks({ raw, ctx }, reply) {
+      scope.addHook('onRequest', async function runRequestHooks({ raw, ctx, routeOptions }, reply) {
         let answer = await (front?.begun(raw)?.passed ?? passHooks?.(ctx))
-        if (answer === undefined && askRelay !== null && ctx.relays) answer = await askRelay(ctx, raw)
+        if (answer === undefined && askRelay !== null && ctx.relays !== false)
+          answer = await askRelay(ctx, raw, routeOptions.config.beforeRelay)
         return answer === undefined ? undefined : sendReply(reply, answer)
       })
     answerErrors(scope, options)

@@ -10,6 +10,7 @@ export {
   type Interaction,
   type InteractionKind,
   REQUEST_CLASSES,
+  type Relayed,
   type RequestClass,
   RequestContext,
 } from './context.ts'

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Clock, Random } from './clock.ts'
 import { RequestContext } from './context.ts'
 import type { OwnUrl } from './own-url.ts'
-import type { RouteConfig } from './route-config.ts'
+import { type RouteConfig, relayedBy } from './route-config.ts'
 import type { RequestLine } from './unparsed.ts'
 
 export interface ContextParts {
@@ -30,7 +30,7 @@ const WELL_FORMED_ID = /^[A-Za-z0-9][A-Za-z0-9._~:+/=-]{0,127}$/
 
 export const createContextBuilder =
   ({ readAddress, publicUrl, ownUrl, clock, random, log }: ContextParts): ContextBuilder =>
-  (request, response, prefix, route, { requestClass = 'read', relay = false }) => {
+  (request, response, prefix, route, { requestClass = 'read', relay }) => {
     const { headers, socket, url = '/', method = 'GET' } = request
     const given = headers['x-request-id']
     const secure = (socket as { encrypted?: boolean }).encrypted === true
@@ -44,7 +44,7 @@ export const createContextBuilder =
       headers,
       requestClass,
       route,
-      relays: relay,
+      relays: relay !== undefined && relayedBy(relay, headers),
       startedAt: clock.now(),
       log,
       response,

@@ -7,6 +7,7 @@ import { ANONYMOUS, type Caller, type RequestContext, steps } from './context.ts
 import type { Runners } from './freeze.ts'
 import type { Refusal, Reply } from './hooks.ts'
 import { openBody } from './raw-body.ts'
+import type { RouteConfig } from './route-config.ts'
 
 /** Returns the Reply of a plugin, if there is one; throws, or rejects with, the refusal. */
 export type RequestHooks = (ctx: RequestContext) => Promise<Reply | undefined> | Reply | undefined
@@ -45,19 +46,26 @@ export const createRequestHooks = ({ beforeRequest, authenticate, admit }: Runne
 }
 
 /** Returns the Reply of a plugin in place of the route's answer, if there is one; called before the body is parsed. */
-export type AskRelay = (ctx: RequestContext, raw: IncomingMessage) => Promise<Reply | undefined>
+export type AskRelay = (
+  ctx: RequestContext,
+  raw: IncomingMessage,
+  before: RouteConfig['beforeRelay'],
+) => Promise<Reply | undefined>
 
 /** Null when nobody taps `relay`. */
 export const createAskRelay = ({ relay }: Runners): AskRelay | null => {
   if (relay === null) return null
-  return async (ctx, raw) => {
+  return async (ctx, raw, before) => {
+    await before?.()
     const body = openBody(raw)
     steps.giveBody(ctx, body)
+    steps.openRelay(ctx, true)
     try {
       return await relay(ctx)
     } finally {
       body?.close()
       steps.giveBody(ctx, undefined)
+      steps.openRelay(ctx, false)
     }
   }
 }

@@ -1,12 +1,18 @@
 /** What a route declares besides its path: the `config` of Fastify's route options. */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { RouteOptions } from 'fastify'
 import type { RequestClass } from './context.ts'
 
 export interface RouteConfig {
   /** Cost and quota class; `read` when unset. */
   requestClass?: RequestClass
-  /** The hook `relay` is called, and may answer in place of the route. */
-  relay?: boolean
+  /**
+   * The hook `relay` is called, and may answer in place of the route. With the name of a request header, in lower case:
+   * only for requests that have it.
+   */
+  relay?: boolean | string
+  /** Awaited before `relay` is called: stores what this server still holds in memory of what the route shows. */
+  beforeRelay?: () => Promise<void>
   /**
    * Milliseconds without a byte after which the connection is cut while the answer goes out; null for streams that may
    * be silent.
@@ -20,13 +26,20 @@ declare module 'fastify' {
   interface FastifyContextConfig extends RouteConfig {}
 }
 
+const HEADER = /^[a-z0-9-]+$/
 const MAX_MS = 2 ** 31 - 1 // what a timer of Node can wait
+
+/** What makes the hook `relay` be called for a request of a route: true, or the name of a header; false where nothing does. */
+export const relayedBy = (relay: RouteConfig['relay'], headers: IncomingHttpHeaders): boolean | string =>
+  typeof relay === 'string' && headers[relay] === undefined ? false : (relay ?? false)
 
 /** What is wrong with the config of a route, or undefined. */
 const faultOf = (config: RouteConfig, methods: readonly string[], bare: boolean): string | undefined => {
-  const { relay, stallMs, upgrade } = config
-  if (bare && (relay === true || upgrade === true || stallMs !== undefined))
+  const { relay = false, stallMs, upgrade } = config
+  if (bare && (relay !== false || upgrade === true || stallMs !== undefined))
     return 'a bare route passes no hook, so it has no relay, upgrade or stallMs'
+  if (relay !== false && upgrade === true) return 'a connection that is taken cannot be relayed'
+  if (typeof relay === 'string' && !HEADER.test(relay)) return 'relay names a request header in lower case'
   if (stallMs !== undefined && stallMs !== null && !(Number.isInteger(stallMs) && stallMs > 0 && stallMs <= MAX_MS))
     return 'stallMs is a number of milliseconds, or null'
   if (upgrade === true && methods.some((method) => method !== 'GET' && method !== 'HEAD'))

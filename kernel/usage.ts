@@ -73,7 +73,8 @@ export const createUsageWatch = (
               bytesIn: lengthOf(request.headers['content-length']),
               bytesOut: lengthOf(sent.getHeader('content-length')),
             }
-        meter({ request: ctx, status, bytesIn, bytesOut, duration: clock.monotonic() - began })
+        const duration = clock.monotonic() - began
+        meter({ request: ctx, relayed: ctx.relayed, status, bytesIn, bytesOut, duration })
       }
       // Emitted once, after the last byte or when the client has left: so `on` will do, which costs less than `once`.
       response.on('close', end)
@@ -83,7 +84,9 @@ export const createUsageWatch = (
     },
     refused(ctx, socket, status) {
       const began = clock.monotonic()
-      socket.on('close', () => meter({ request: ctx, status, ...charge(socket), duration: clock.monotonic() - began }))
+      socket.on('close', () =>
+        meter({ request: ctx, relayed: undefined, status, ...charge(socket), duration: clock.monotonic() - began }),
+      )
     },
   }
 }

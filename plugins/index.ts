@@ -1,6 +1,7 @@
 /** The first-party plugins. Needs decide the order; where they leave it open, this list does. */
 import type { AnyPlugin } from '../kernel/index.ts'
 import audit from './audit/index.ts'
+import cluster from './cluster/index.ts'
 import cors from './cors/index.ts'
 import database from './database/index.ts'
 import fhir from './fhir/index.ts'
@@ -29,6 +30,7 @@ export const firstParty: readonly AnyPlugin[] = [
   fhir, // all of that over HTTP
   references, // what they may refer to
   terminology, // value sets and code systems, those that are stored too
+  cluster, // which of several processes does what
   limits, // before those that look tokens up, which tell it of unknown ones
   oidc, // where people log in, for the next one
   smart, // says who calls, and lets nobody else in

@@ -6,13 +6,10 @@
 export interface NotBuilt {
   /** `[export] is a section for $export, which this build does not have yet; remove the section`, or undefined. */
   section(name: string): string | undefined
-  key(section: string, key: string): string | undefined
-  variable(name: string): string | undefined
   /** `name`: without dashes. */
   flag(name: string): string | undefined
 }
 
-const CLUSTER = 'standby servers and replicas'
 const EXPORT = '$export'
 const TERMINOLOGY = 'terminology of other servers'
 const TRACE = 'the trace engine'
@@ -23,13 +20,7 @@ const SECTIONS: ReadonlyMap<string, string> = new Map([
   ['terminology', TERMINOLOGY],
   ['features', `${TRACE} and ${ARCHIVER}`],
 ])
-const KEYS: ReadonlyMap<string, string> = new Map([
-  ['cluster.role', CLUSTER],
-  ['cluster.primary_url', CLUSTER],
-])
-const VARIABLES: readonly (readonly [RegExp, string])[] = [[/^SERVER_(ROLE|PRIMARY_URL)$/, CLUSTER]]
 const FLAGS: readonly (readonly [RegExp, string])[] = [
-  [/^(role|standby|primary-url)$/, CLUSTER],
   [/^export-dir$/, EXPORT],
   [/^terminology$/, TERMINOLOGY],
   [/^trace-engine$/, TRACE],
@@ -46,7 +37,5 @@ const removing = (sentence: string | undefined): string | undefined => sentence 
 
 export const notBuilt: NotBuilt = {
   section: (name) => removing(told(`[${name}]`, 'section', SECTIONS.get(name))),
-  key: (section, key) => removing(told(`[${section}] ${key}`, 'setting', KEYS.get(`${section}.${key}`))),
-  variable: (name) => removing(told(name, 'variable', find(VARIABLES, name))),
   flag: (name) => removing(told(`--${name}`, 'flag', find(FLAGS, name))),
 }

@@ -29,10 +29,9 @@ export const createUnknown = (settings: readonly Setting[], tables: ReadonlySet<
 
   return {
     key: (section, key) =>
-      notBuilt.key(section, key) ??
-      (section === 'plugin'
+      section === 'plugin'
         ? `[plugin.${key}]: no plugin named ${key} is loaded; add it to [plugins] load, or remove the section`
-        : `[${section}] ${key} is not a setting; ${hint(section, key)}`),
+        : `[${section}] ${key} is not a setting; ${hint(section, key)}`,
     section: (name, isTable) => {
       const later = notBuilt.section(name)
       if (later !== undefined && isTable) return later

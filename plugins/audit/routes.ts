@@ -84,14 +84,15 @@ export const auditRoutes =
       if (format === 'json') return { type: FHIR_JSON, body: await toBundle(finder, request, asked, await chain()) }
       return { type: NDJSON, body: Readable.from(toLines(finder, request, asked, await chain())) }
     }
-    mountAdmin(app, run, { path: '/_audit', answer: find })
+    mountAdmin(app, run, { path: '/_audit', beforeRelay: flush, answer: find })
     // The same search under its FHIR type: an empty answer of stored resources would look as if nothing had happened.
-    mountAdmin(app, run, { path: '/AuditEvent', operation: '_audit', isWhole: false, answer: find })
+    mountAdmin(app, run, { path: '/AuditEvent', operation: '_audit', isWhole: false, beforeRelay: flush, answer: find })
     mountAdmin(app, run, {
       // Only numbers: other ids are AuditEvents that clients stored while this plugin was disabled.
       path: '/AuditEvent/:id(^[1-9]\\d{0,14}$)',
       operation: '_audit',
       isWhole: false,
+      beforeRelay: flush,
       async answer(request) {
         const { id, format } = readEventAddress(request)
         await flush()
@@ -102,6 +103,7 @@ export const auditRoutes =
     })
     mountAdmin(app, run, {
       path: '/_audit/verify',
+      beforeRelay: flush,
       async answer(request) {
         const checkpoint = readCheckpoint(request.url)
         await flush()

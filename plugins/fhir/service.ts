@@ -28,6 +28,7 @@ export type {
   WriteCheckInput,
 } from '../storage/service.ts'
 export type { CapabilityPart } from './capability-part.ts'
+export { SNAPSHOT_HEADER } from './http/snapshot-header.ts'
 export type {
   Invocation,
   Operation,

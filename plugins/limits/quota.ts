@@ -76,10 +76,14 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mo
       headers: { 'retry-after': String(seconds) },
     })
   }
-  /** Work of the server on behalf of a client is charged to the client, though it was not admitted as a request. */
+  /**
+   * Work of the server on behalf of a client is charged to the client, though it was not admitted as a request; and what a
+   * request writes that another server admitted.
+   */
   const servedFor = (request: RequestContext): Account | undefined => {
-    const { origin, caller } = request
-    const isCounted = origin === 'server' && caller.kind !== 'internal' && caller.client !== undefined
+    const { origin, caller, relayed } = request
+    const isServed = origin === 'server' && caller.kind !== 'internal' && caller.client !== undefined
+    const isCounted = isServed || relayed === 'received'
     return isCounted && limitsOf(caller).length > 0 ? accounts.of(holderOf(request)) : undefined
   }
   /** Adds to the account of an admitted request, also when its day is over or its account was closed meanwhile. */
@@ -113,13 +117,16 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mo
   let repeating: Repeating | undefined
   return {
     take(request) {
+      if (request.relayed === 'received') return undefined // counted by the server that sent it
       const limits = limitsOf(request.caller)
       if (limits.length === 0) return undefined
       const holder = holderOf(request)
       const account = accounts.of(holder)
       return accounts.isStale(account) ? takeStale(request, holder, limits) : settle(request, account, limits)
     },
-    countBytes: ({ request, bytesIn, bytesOut }) => charge(request, 'bytes', bytesIn + bytesOut),
+    countBytes({ request, relayed, bytesIn, bytesOut }) {
+      if (relayed !== 'received') charge(request, 'bytes', bytesIn + bytesOut)
+    },
     countWrites: ({ request, changes }) => charge(request, 'writes', changes.length),
     async start() {
       await database.transact(async (transaction) => {

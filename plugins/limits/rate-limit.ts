@@ -55,6 +55,7 @@ export const createRateLimit = ({ clock, costs, rateOf, share }: RateLimitParts)
   }
   return {
     take(request) {
+      if (request.relayed === 'received') return undefined // limited by the server that sent it
       const whole = rateOf(request.caller)
       if (whole === undefined) return undefined
       const rate = partOf(whole)

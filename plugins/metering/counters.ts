@@ -54,7 +54,8 @@ export const createCounters = (): Counters => {
     counted.bytesOut += more.bytesOut
   }
   return {
-    count({ request: { caller, requestClass, startedAt }, bytesIn, bytesOut }) {
+    count({ request: { caller, requestClass, startedAt }, relayed, bytesIn, bytesOut }) {
+      if (relayed === 'received') return // counted by the server that sent it
       const day = dayAt(startedAt)
       const client = caller.client ?? ''
       const counted = day.get(client)?.[requestClass]

@@ -69,6 +69,7 @@ export const usageEndpoint =
   (app, _options, done) => {
     mountAdmin(app, run, {
       path: '/_usage',
+      beforeRelay: flush,
       async answer(request) {
         const query = readAdminQuery(request, PARAMETERS)
         const format = readFormat(request.headers.accept, query.get('_format'))

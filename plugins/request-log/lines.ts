@@ -37,7 +37,7 @@ const rounded = (ms: number): string => {
 
 /** Caches the parts of lines that repeated requests have in common: between id and bytes, and the caller. */
 const createCommon = () => {
-  let last: Pick<RequestContext, 'method' | 'route' | 'requestClass'> | undefined
+  let last: Pick<RequestContext, 'method' | 'route' | 'requestClass' | 'relayed'> | undefined
   let lastStatus = 0
   let middle = ''
   let caller: RequestContext['caller'] | undefined
@@ -45,17 +45,19 @@ const createCommon = () => {
   let end = ''
   return {
     middle(request: RequestContext, status: number): string {
-      const { method, route, requestClass } = request
+      const { method, route, requestClass, relayed } = request
       if (
         last === undefined ||
         status !== lastStatus ||
         route !== last.route ||
         requestClass !== last.requestClass ||
+        relayed !== last.relayed ||
         method !== last.method
       ) {
         const path = route === undefined ? '' : `,"route":${JSON.stringify(route)}`
-        middle = `","method":"${method}"${path},"class":"${requestClass}","status":${status},"bytes_in":`
-        last = { method, route, requestClass }
+        const two = relayed === undefined ? '' : `,"relayed":"${relayed}"`
+        middle = `","method":"${method}"${path},"class":"${requestClass}"${two},"status":${status},"bytes_in":`
+        last = { method, route, requestClass, relayed }
         lastStatus = status
       }
       return middle

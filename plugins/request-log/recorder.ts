@@ -63,7 +63,8 @@ export const createRecorder = ({ database, clock, log, retentionHours, refusedPe
   let pruning: Repeating | undefined
   return {
     record(usage: Usage): void {
-      if (!sampler.keeps(usage)) return
+      // The server that sent it stores its row.
+      if (usage.relayed === 'received' || !sampler.keeps(usage)) return
       if (waiting.length < MAX_WAITING) waiting.push(rowOf(usage))
       else dropped += 1
     },

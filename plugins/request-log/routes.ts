@@ -62,6 +62,7 @@ export const requestsEndpoint =
   (app, _options, done) => {
     mountAdmin(app, run, {
       path: '/_requests',
+      beforeRelay: flush,
       async answer(request) {
         const query = readAdminQuery(request, PARAMETERS)
         const count = readAdminNumber(query, '_count', 1, MAX_PAGE) ?? PAGE

@@ -92,27 +92,6 @@ test('config tells of unknown variables too, beside what it prints', async () =>
   assert.is(stderr, ABOUT.map((about) => `server: ${about}\n`).join(''))
 })
 
-test('variables of what this build does not have yet are refused, all of them at once', async () => {
-  for (const line of ['--bind 127.0.0.1:0', 'config'])
-    for (const [variable, feature] of [
-      ['SERVER_ROLE', 'standby servers and replicas'],
-      ['SERVER_PRIMARY_URL', 'standby servers and replicas'],
-    ] as const) {
-      const { code, stderr } = await server(line, { environment: { [variable]: 'hunter2' } })
-      assert.is(code, 2, variable)
-      assert.is(
-        stderr,
-        `server: ${variable} is a variable for what this build does not have yet: ${feature}; remove it\n`,
-      )
-    }
-  const { stderr } = await server('config', {
-    environment: { SERVER_ROLE: 'standby', SERVER_PRIMARY_URL: 'https://x' },
-  })
-  assert.match(stderr, /SERVER_ROLE[^\n]*\nserver: SERVER_PRIMARY_URL/)
-  assert.is((await server('config', { environment: { SERVER_ROLE: '' } })).code, 0)
-  assert.is((await server('--help', { environment: { SERVER_ROLE: 'standby' } })).code, 0)
-})
-
 test('an empty variable is refused where the setting takes text, and is unset where it takes anything else', async () => {
   for (const variable of ['SERVER_AUDIT_KEY', 'SERVER_PUBLIC_URL']) {
     const { code, stderr } = await server('config', { environment: { [variable]: '' } })

@@ -13,9 +13,11 @@ import {
   type AnyPlugin,
   defineError,
   type Hooks,
+  mountAdmin,
   type RawBody,
   type Reply,
   type RequestContext,
+  type Usage,
 } from '../../kernel/index.ts'
 import { kernelWith, pluginOf } from '../support/kernel-with.ts'
 import { listening } from '../support/listening.ts'
@@ -321,6 +323,127 @@ test('a direct answer whose route relays is left to the router where relay is ta
   }
 })
 
+test('with the name of a header relay is asked only for requests that have it; the others stay direct answers', async () => {
+  const marks: unknown[] = []
+  const pages = pluginOf('pages', ({ routes, direct, hooks }) => {
+    hooks.admit.tap('note', ({ relays }) => {
+      marks.push(relays)
+      return undefined
+    })
+    routes((app, _options, done) => {
+      app.get('/page', { config: { relay: 'x-newer' } }, async () => 'usual')
+      done()
+    })
+    direct({
+      path: '/page',
+      meet: (url) => (url === '/page' ? url : undefined),
+      answer: () => ({ status: 200, headers: [], body: 'direct' }),
+    })
+  })
+  const asked: string[] = []
+  const relay = relaying(({ headers }) => {
+    asked.push(headers['x-newer'] as string)
+    return headers['x-newer'] === 'far' ? { status: 200, body: 'relayed' } : undefined
+  })
+  const { kernel, address } = await listening([pages, relay])
+  const read = async (headers: Record<string, string>) => (await fetch(`${address}/page`, { headers })).text()
+  assert.is(await read({}), 'direct')
+  assert.is(await read({ 'x-newer': 'far' }), 'relayed')
+  assert.is(await read({ 'x-newer': 'near' }), 'usual')
+  assert.equal(asked, ['far', 'near'])
+  assert.equal(marks, [false, 'x-newer', 'x-newer'])
+  await kernel.stop()
+})
+
+test('a server that a request reaches, and one that sends it on, mark it, and meter is told', async () => {
+  const used: Usage[] = []
+  const late: string[] = []
+  const attempt = (mark: () => void): undefined => {
+    try {
+      mark()
+    } catch (error) {
+      late.push((error as Error).message)
+    }
+  }
+  const marking = pluginOf('marking', ({ hooks }) => {
+    hooks.beforeRequest.tap('receive', (request) => {
+      if (request.headers['x-received'] !== undefined) request.markReceived()
+      return attempt(() => request.markSent())
+    })
+    hooks.admit.tap('late', (request) => {
+      attempt(() => request.markReceived())
+      return attempt(() => request.markSent())
+    })
+    hooks.relay.tap('send', (request) => {
+      if (request.headers['x-sent'] === undefined) return undefined
+      request.markSent()
+      return { status: 200, body: 'sent' }
+    })
+    hooks.meter.tap('note', (usage) => void used.push(usage))
+  })
+  const { plugin } = house()
+  const { kernel, address } = await listening([marking, plugin])
+  for (const name of ['x-received', 'x-sent', 'x-none'])
+    await (await fetch(`${address}/far`, { headers: { [name]: '1' } })).text()
+  await until(() => used.length === 3, 5_000, 'three requests')
+  assert.equal(
+    used.map(({ relayed, request }) => [relayed, request.relayed]),
+    [
+      ['received', 'received'],
+      ['sent', 'sent'],
+      [undefined, undefined],
+    ],
+  )
+  assert.is(late.length, 9)
+  assert.match(late[0]!, /received in beforeRequest/)
+  await kernel.stop()
+})
+
+test('what waits in memory is stored before relay is asked, and only there', async () => {
+  const order: string[] = []
+  const showing = pluginOf('showing', ({ routes, run }) =>
+    routes((app, _options, done) => {
+      mountAdmin(app, run, {
+        path: '/_figures',
+        beforeRelay: async () => {
+          await new Promise(setImmediate)
+          order.push('stored')
+        },
+        answer: async () => ({ type: 'text/plain', body: 'own' }),
+      })
+      done()
+    }),
+  )
+  const relay = relaying(() => {
+    order.push('asked')
+    return { status: 200, body: 'far' }
+  })
+  for (const [plugins, expected] of [
+    [[showing], 'own'],
+    [[showing, relay], 'far'],
+  ] as const) {
+    const { kernel, address } = await listening(plugins)
+    assert.is(await (await fetch(`${address}/_figures`)).text(), expected)
+    await kernel.stop()
+  }
+  assert.equal(order, ['stored', 'asked'])
+})
+
+test('a route that takes connections does not relay, and a header to relay by is spelled in lower case', async () => {
+  for (const config of [{ relay: true, upgrade: true }, { relay: 'X-Newer' }]) {
+    const { kernel } = await kernelWith([
+      pluginOf('odd', ({ routes }) => routes(async (app) => void app.get('/here', { config }, async () => 'here'))),
+    ])
+    try {
+      await kernel.inject('/here')
+      assert.unreachable()
+    } catch (error) {
+      assert.match((error as Error).message, /The routes of the plugin "odd" cannot be mounted: .*\/here/)
+    }
+    await kernel.stop()
+  }
+})
+
 test('the address of a request may be set in beforeRequest, also later there, and by no other hook', async () => {
   const refusals: string[] = []
   const moving = pluginOf('moving', ({ hooks }) => {
@@ -357,7 +480,7 @@ test('the address of a request may be set in beforeRequest, also later there, an
 })
 
 test('a bare route neither relays nor waits longer, because it passes no hook', async () => {
-  for (const config of [{ relay: true }, { stallMs: null }, { upgrade: true }]) {
+  for (const config of [{ relay: true }, { relay: 'x-newer' }, { stallMs: null }, { upgrade: true }]) {
     const { kernel } = await kernelWith([
       pluginOf('bare', ({ routes }) =>
         routes(async (app) => void app.get('/here', { config }, async () => 'here'), { bare: true }),

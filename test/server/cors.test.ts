@@ -130,7 +130,15 @@ test('an OPTIONS that is no preflight stays 405', async () => {
   assert.is((await ask('OPTIONS', '/Patient/p', { 'access-control-request-method': 'PUT' })).statusCode, 405)
 })
 
-const EXPOSED = ['ETag', 'Location', 'Content-Location', 'Retry-After', 'X-Request-Id', 'WWW-Authenticate']
+const EXPOSED = [
+  'ETag',
+  'Location',
+  'Content-Location',
+  'Retry-After',
+  'X-Request-Id',
+  'WWW-Authenticate',
+  'X-Snapshot',
+]
 const checkShown = (headers: Record<string, unknown>, what: string): void => {
   assert.is(headers[ALLOW], APP, what)
   const shown = String(headers['access-control-expose-headers']).split(', ')

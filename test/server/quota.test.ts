@@ -9,6 +9,7 @@ import type { AnyPlugin, Kernel } from '../../kernel/index.ts'
 import { Database, sql } from '../../plugins/database/service.ts'
 import limits from '../../plugins/limits/index.ts'
 import { chosenKind } from '../support/database-kinds.ts'
+import { pluginOf } from '../support/kernel-with.ts'
 import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
 import { named } from '../support/named-callers.ts'
 import { connectTo } from '../support/raw-client.ts'
@@ -355,5 +356,32 @@ for (const [quota, message] of [
     }
     assert.unreachable('it started')
   })
+
+test('of a request that another server let pass only the writes are charged here', async () => {
+  const received = pluginOf('received', ({ hooks }) =>
+    hooks.beforeRequest.tap('receive', (request) => {
+      if (request.headers['x-test-received'] !== undefined) request.markReceived()
+      return undefined
+    }),
+  )
+  const settings = {
+    quota: { requests_per_day: 1, writes_per_day: 2, bytes_per_day: 400 },
+    rate_limit: { requests_per_second: 1, burst: 20 },
+  }
+  const server = await serverWith({ plugins: [...plugins, received], settings, clock: createManualClock() })
+  const relayed = () =>
+    server.inject({
+      method: 'POST',
+      url: '/Patient',
+      headers: { ...FHIR, 'x-test-client': 'app', 'x-test-received': '1' },
+      payload: '{"resourceType":"Patient"}',
+    })
+  assert.is(await passing(20, relayed), 20)
+  const refused = await create(server)
+  assert.is(refused.statusCode, 429)
+  assert.match(refused.body, /2 writes/)
+  assert.is((await search(server)).statusCode, 200)
+  await server.stop()
+})
 
 test.run()

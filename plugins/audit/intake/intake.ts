@@ -75,8 +75,9 @@ export const createIntake = ({ trail, queue, sampler, reads, includeQuery, clock
       if (transaction === undefined) queue.push(event)
       else trail.append(transaction, event)
     },
-    used({ request, status }) {
-      if (status < FIRST_REFUSAL || told.has(request)) return
+    used({ request, status, relayed }) {
+      // The server that answered has told what it refused.
+      if (status < FIRST_REFUSAL || relayed === 'sent' || told.has(request)) return
       refuse(request, status, () => eventOfRefusal(request, status))
     },
     async flush() {

@@ -17,6 +17,7 @@ import { send } from '../response/respond.ts'
 import { readRequestBody } from './body.ts'
 import { acceptsGzip, checkContentType, FHIR_JSON } from './media.ts'
 import { rawBinary } from './raw-binary.ts'
+import { SNAPSHOT_HEADER } from './snapshot-header.ts'
 
 type Handler = (server: StartedFhir, request: FastifyRequest<any>, reply: FastifyReply) => unknown
 
@@ -70,9 +71,13 @@ const postBundle: Handler = async ({ bundle, view }, request, reply) =>
 const classOf = (name: InteractionName, method: string): RequestClass =>
   name === 'search' || name === 'operation' ? name : method === 'GET' ? 'read' : 'write'
 
+const CHANGES: ReadonlySet<InteractionName> = new Set(['create', 'update', 'patch', 'delete'])
+
 interface Taken {
   readonly handler: Handler
   readonly requestClass: RequestClass
+  /** Sent on by a replica: always, or where the client asks for a newer snapshot than it has. */
+  readonly relay: true | typeof SNAPSHOT_HEADER
   /** The handler answers this method with 405, so the header Allow does not list it. */
   readonly isRefused?: boolean
 }
@@ -94,21 +99,23 @@ const operationsOf = (all: readonly BuiltInOperation[]): readonly (readonly [str
       const requestClass = operation.requestClass ?? 'operation'
       // A changing operation has a GET handler too, so that an unknown type is answered with 404 and not with 405.
       const isRefused = isChanging(operation) && taken.get('GET')?.isRefused !== false
-      taken.set('GET', { handler, requestClass, isRefused }).set('POST', { handler, requestClass })
+      const changes = isChanging(operation) || taken.get('POST')?.relay === true
+      taken.set('GET', { handler, requestClass, relay: SNAPSHOT_HEADER, isRefused })
+      taken.set('POST', { handler, requestClass, relay: changes || SNAPSHOT_HEADER })
     }
   return [...table]
 }
 
 /** Every address with its methods. Any other method there is answered with 405 and Allow. */
 const tableOf = (parts: RouteParts): readonly (readonly [string, ReadonlyMap<string, Taken>])[] => [
-  ['/metadata', new Map([['GET', { handler: metadata, requestClass: 'read' }]])],
+  ['/metadata', new Map([['GET', { handler: metadata, requestClass: 'read', relay: SNAPSHOT_HEADER }]])],
   ...operationsOf(parts.operations.all),
   ...ADDRESSES.map(({ path, methods }): [string, Map<string, Taken>] => {
     const taken = Object.entries(methods).map(([method, name]): [string, Taken] => [
       method,
-      { handler: interact(name), requestClass: classOf(name, method) },
+      { handler: interact(name), requestClass: classOf(name, method), relay: CHANGES.has(name) || SNAPSHOT_HEADER },
     ])
-    if (path === '/') taken.push(['POST', { handler: postBundle, requestClass: 'bundle' }])
+    if (path === '/') taken.push(['POST', { handler: postBundle, requestClass: 'bundle', relay: true }])
     return [path, new Map(taken)]
   }),
 ]
@@ -161,11 +168,11 @@ export const fhirRoutes =
   (app, _options, done) => {
     takeBodies(app, parts.bodyBytes)
     for (const [url, taken] of tableOf(parts).flatMap(withSlash)) {
-      for (const [method, { handler, requestClass }] of taken)
+      for (const [method, { handler, requestClass, relay }] of taken)
         app.route({
           method: method as HTTPMethods,
           url,
-          config: { requestClass },
+          config: { requestClass, relay },
           handler: (request, reply) => handler(parts.server(), request, reply),
         })
       const withHead = (method: string): readonly string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method])

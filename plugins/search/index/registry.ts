@@ -18,6 +18,7 @@ import { layoutNow } from './layout.ts'
 import { createMergedDefinitions } from './merged-definitions.ts'
 import { type PageKey, toPageKey } from './page-key.ts'
 import { createParameterState, type ParameterState } from './parameter-state.ts'
+import { toPurposeKey } from './purpose-key.ts'
 import { createSameRows } from './same-rows.ts'
 import { openSettings } from './settings.ts'
 import { settleCaseless } from './settle-caseless.ts'
@@ -28,6 +29,8 @@ export interface Registry extends Extraction {
   readonly hasher: Hasher
   /** Encrypts page tokens. The same on all servers of the database. */
   readonly key: PageKey
+  /** Another key of the database, for this purpose alone: `relay`. The same on all of its servers. */
+  keyFor(purpose: string): Buffer
   readonly compartments: SearchDefinitions['compartments']
   /** Replaced by another object when the meaning of parameter names has changed. */
   readonly state: Pick<ParameterState, 'pairOf'>
@@ -140,6 +143,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
   return {
     hasher,
     key,
+    keyFor: (purpose) => toPurposeKey(secret, purpose),
     packages,
     compartments: packages.compartments,
     get state() {

@@ -102,6 +102,6 @@ export const discoveryRoutes =
       if (`/${(params as { '*': string })['*']}` !== pathOf(ctx)) throw NoSuchRoute()
       return document(ctx, reply)
     })
-    app.get(PATHS.jwks, (_request, reply) => send(reply, keys.jwks(), JWKS_SECONDS))
+    app.get(PATHS.jwks, { config: { relay: true } }, (_request, reply) => send(reply, keys.jwks(), JWKS_SECONDS))
     done()
   }

@@ -84,7 +84,7 @@ const mount = <Body>(
   read: (bytes: Buffer) => Body,
 ): void => {
   // Callers have no token yet, and everybody behind one address shares its rate.
-  const config = { requestClass: 'read' as const }
+  const config = { requestClass: 'read' as const, relay: true }
   const interaction = { kind: 'auth', operation } as const
   app.route({
     method: 'POST',

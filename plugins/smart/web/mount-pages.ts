@@ -85,7 +85,7 @@ export const mountPages = (app: FastifyInstance, pages: Pages, routes: readonly 
       method,
       url,
       // A login takes about ten requests, several of them redirects within milliseconds.
-      config: { requestClass: 'read' },
+      config: { requestClass: 'read', relay: true },
       bodyLimit: BODY_BYTES,
       exposeHeadRoute: false,
       async handler({ ctx, body, params }, reply) {

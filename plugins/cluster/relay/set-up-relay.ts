@@ -1,0 +1,56 @@
+/** Taps what a server of a cluster does with requests that two servers work on. */
+import type { Host, Reply, RequestContext } from '../../../kernel/index.ts'
+import { SNAPSHOT_HEADER } from '../../fhir/service.ts'
+import { createReadYourWrites, type ReadYourWrites } from '../snapshot/read-your-writes.ts'
+import type { SnapshotSource } from '../snapshot/snapshot-source.ts'
+import { createPrimary, type RelayLimits } from './primary.ts'
+import { createReceive } from './receive-relayed.ts'
+import { createRelay, type RelayRequest } from './relay-requests.ts'
+
+export interface SetUpRelayParts extends Pick<Host, 'hooks' | 'clock' | 'random'> {
+  /** URL of the primary, of a replica; undefined on a server that makes changes itself. */
+  readonly primaryUrl: string | undefined
+  /** A key of the database for a purpose; known once the database is open. */
+  readonly keyFor: (purpose: string) => Buffer
+  /** Without one there is no X-Snapshot. */
+  readonly source: SnapshotSource | undefined
+  readonly limits?: RelayLimits
+}
+
+/** A read stays here where this server shows the snapshot that the client asks for. */
+const relayOrRead =
+  (relay: RelayRequest, snapshots: ReadYourWrites | undefined) =>
+  async (request: RequestContext): Promise<Reply | undefined> => {
+    if (request.relays !== SNAPSHOT_HEADER) return relay(request)
+    if (snapshots === undefined || (await snapshots.reach(request))) return undefined
+    const reply = await relay(request)
+    const given = request.headers[SNAPSHOT_HEADER] as string
+    return { ...reply, headers: { [SNAPSHOT_HEADER]: given, ...reply.headers } }
+  }
+
+/** Returns what ends the connections to the primary. */
+export const setUpRelay = (parts: SetUpRelayParts): { stop(): Promise<void> } => {
+  const { hooks, clock, random, primaryUrl, keyFor, source, limits } = parts
+  const once = (purpose: string): (() => Buffer) => {
+    let key: Buffer | undefined
+    return () => {
+      key ??= keyFor(purpose)
+      return key
+    }
+  }
+  const key = once('relay')
+  const snapshots = source && createReadYourWrites({ source, key: once('snapshot'), clock })
+  hooks.beforeRequest.tap('receive from a replica', createReceive({ isPrimary: primaryUrl === undefined, key, clock }))
+  if (primaryUrl === undefined) {
+    if (snapshots !== undefined) {
+      hooks.beforeRequest.tapPromise('check the snapshot asked for', snapshots.check)
+      hooks.onCommit.tap('tell the snapshot of the change', snapshots.tellChange)
+    }
+    return { stop: async () => undefined }
+  }
+  const primary = createPrimary(primaryUrl, limits)
+  const relay = createRelay({ primary, key, server: random.id(), clock })
+  if (snapshots !== undefined) hooks.arrive.tap('tell the snapshot', (request) => void snapshots.tell(request))
+  hooks.relay.tapPromise('send to the primary', relayOrRead(relay, snapshots))
+  return { stop: () => primary.close() }
+}
