@@ -115,7 +115,10 @@ test('a link belongs to its search and to its caller, backwards too', async () =
   const second = await get(linkOf(await get('/Patient?_count=2'), 'next') as string)
   const link = (linkOf(second, 'previous') as string).replace(/^https?:\/\/[^/]+/, '')
   assert.is((await server.inject(link.replace('_count=2', '_count=3'))).statusCode, 400)
-  assert.is((await server.inject(`${link.slice(0, -2)}AA`)).statusCode, 400)
+  // Not the last characters: some of their bits mean nothing.
+  const at = link.length - 8
+  const forged = `${link.slice(0, at)}${link[at] === 'A' ? 'B' : 'A'}${link.slice(at + 1)}`
+  assert.is((await server.inject(forged)).statusCode, 400)
 })
 
 test.run()
