@@ -110,6 +110,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const { routes, direct } = setUpPlugins({
     plugins,
     enabled,
+    serves: options.only === undefined,
     configOf,
     hooks,
     run,

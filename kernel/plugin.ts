@@ -134,6 +134,8 @@ export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
   tellOperator(line: string): void
   /** Sets what start is busy with, e.g. `installing packages`: the reason of /readyz while starting. */
   busy(reason: string): void
+  /** False for a command, which starts some plugins only and does not take part in what servers do together. */
+  readonly serves: boolean
   /** All plugins of the kernel, disabled ones too: for plugins that run others' declarations (migrations, entities). */
   readonly plugins: readonly AnyPlugin[]
 }

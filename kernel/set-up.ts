@@ -25,6 +25,8 @@ export interface SetUpParts {
   /** All plugins, and those of them that are enabled, in order. */
   readonly plugins: readonly AnyPlugin[]
   readonly enabled: readonly AnyPlugin[]
+  /** False for a command. */
+  readonly serves: boolean
   readonly configOf: (plugin: AnyPlugin) => Record<string, unknown>
   readonly hooks: Hooks
   readonly run: Runners
@@ -113,6 +115,7 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
       state: () => readiness.state(),
       tellOperator: parts.tellOperator,
       busy: (reason) => readiness.busy(reason),
+      serves: parts.serves,
       plugins: parts.plugins,
     }
   }

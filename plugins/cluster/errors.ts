@@ -23,5 +23,5 @@ export const RoleNotBuilt = defineError(
   'cluster/role-not-built',
   500,
   'exception',
-  '[cluster] role = "%s" is for what this build does not have yet: standby servers and replicas; remove it.',
+  '[cluster] role = "%s" is for what this build does not have yet: servers that only read; remove it.',
 )

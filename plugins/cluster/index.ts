@@ -19,8 +19,8 @@ export default definePlugin({
   setup({ config: { cluster, database, smart }, provide, hooks, later, clock, random }) {
     checkRole({ cluster, database, smart })
     const isReplica = cluster.role === 'replica'
-    // Until a standby waits and a replica writes nothing, a server in such a role would be a second writer.
-    if (cluster.role !== 'primary') throw errors.RoleNotBuilt(cluster.role)
+    // Until a replica starts without the writer lease, it would wait for the lease and then write.
+    if (isReplica) throw errors.RoleNotBuilt(cluster.role)
     const primaryUrl = cluster.primary_url?.replace(/\/+$/, '')
     provide(Cluster, { role: cluster.role, primaryUrl })
     // No replica shares another kind of database.

@@ -158,6 +158,11 @@ export interface TransactOptions {
    */
   readonly asynchronousCommit?: boolean
   /**
+   * Every server may do this work at any time, also one that does not write: it touches only rows of its own, or adds to
+   * counters. For all other work only the holder of the writer lease gets a transaction.
+   */
+  readonly shared?: boolean
+  /**
    * The work may take more than some twenty milliseconds: it writes many rows. On SQLite searches do not wait for it,
    * because rows that they need are put into their tables before it begins.
    */
@@ -179,6 +184,11 @@ export interface DatabaseStatus {
   readonly pool: { readonly size: number; readonly busy: number; readonly waiting: number }
   /** Transactions committed, and the commits they shared. */
   readonly commits: { readonly transactions: number; readonly groups: number }
+  /**
+   * The epoch of the writer lease that this process holds, and the number of the last commit it knows of; only on
+   * PostgreSQL, where processes take turns.
+   */
+  readonly lease?: { readonly epoch: number; readonly seq: number }
 }
 
 export interface Database {

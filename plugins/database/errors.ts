@@ -67,6 +67,24 @@ export const DatabaseTaken = defineError(
   'transient',
   'Another server has opened the database of this server, whose lock file was removed; nothing was stored. Send requests to the other server; the operator has to stop this one.',
 )
+export const LeaseLost = defineError(
+  'database/lease-lost',
+  503,
+  'transient',
+  'Another server has taken over the database of this one; nothing was stored. Send requests to the other server; this one ends, and may be started again.',
+)
+export const LeaseUnconfirmed = defineError(
+  'database/lease-unconfirmed',
+  503,
+  'transient',
+  'The database does not confirm that this server is still the one that writes, so it answers nothing. Try again.',
+)
+export const MigrationPending = defineError(
+  'database/migration-pending',
+  500,
+  'exception',
+  'A server of another build uses the database, whose schema this build would change (%s). Stop that server first.',
+)
 export const DatabaseForeign = defineError(
   'database/foreign',
   500,

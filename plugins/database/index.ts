@@ -1,58 +1,7 @@
 /**
- * The database: SQLite in a file or in memory, or PostgreSQL; migrations of all plugins. Spec: [database], Versioning.
+ * The database: SQLite in a file or in memory, or PostgreSQL; migrations of all plugins; the writer lease. Spec:
+ * [database], Versioning, Cluster behavior.
  */
-import { BUILD, definePlugin } from '../../kernel/index.ts'
-import { checkPlace } from './check-place.ts'
-import { clusterSection, databaseSection, fhirDatabaseKeys } from './config.ts'
-import { Database } from './contract.ts'
-import * as errors from './errors.ts'
-import { createLazyDatabase } from './lazy-database.ts'
-import { openDatabase } from './open.ts'
-import { openReadOnly } from './open-read-only.ts'
-import { pinsMigration } from './pins-migration.ts'
-import * as postgresErrors from './postgres/errors.ts'
-import { insertBufferMigration } from './sqlite/insert-buffer-tables.ts'
+import { makeDatabasePlugin } from './database-plugin.ts'
 
-export default definePlugin({
-  name: 'database',
-  description: 'Stores everything in SQLite or PostgreSQL and migrates the schema of all plugins',
-  config: { database: databaseSection, cluster: clusterSection, fhir: fhirDatabaseKeys },
-  provides: [Database],
-  migrations: [pinsMigration, insertBufferMigration],
-  errors: { ...errors, ...postgresErrors },
-  commands: { migrate: async () => (await import('./commands/migrate.ts')).default },
-  setup({ config: { database, cluster, fhir }, provide, readiness, busy, plugins, clock, random, log }) {
-    checkPlace(database)
-    const late = createLazyDatabase(database.kind, (work) => openReadOnly(database, log, work))
-    provide(Database, late.database)
-    readiness('the file of the database was removed or replaced', async () => late.opened?.isInPlace() ?? true)
-    readiness('the database is away or read-only', async (signal) => (await late.opened?.check(signal)) ?? false)
-    return {
-      async start(signal) {
-        busy('opening the database')
-        if (database.kind !== 'postgres' && database.postgres_url !== undefined)
-          log.warn(`postgres_url is not used: the database is of kind ${database.kind}`)
-        late.open(
-          await openDatabase(
-            {
-              kind: database.kind,
-              sqlitePath: database.sqlite_path,
-              sqliteMmapSize: database.sqlite_mmap_size,
-              postgresUrl: database.postgres_url,
-              pool: cluster.db_pool,
-              release: fhir.version,
-              build: BUILD,
-              plugins,
-              entities: async () => (await Promise.all(plugins.map((plugin) => plugin.entities?.() ?? []))).flat(),
-              clock,
-              random,
-              log,
-            },
-            signal,
-          ),
-        )
-      },
-      stop: () => late.close(),
-    }
-  },
-})
+export default makeDatabasePlugin({ hasLease: true })

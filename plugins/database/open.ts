@@ -11,5 +11,5 @@ export const openDatabase = async (options: OpenOptions, signal: AbortSignal): P
     return openPostgres({ ...options, postgresUrl }, signal)
   }
   const { openSqlite } = await import('./sqlite/database.ts')
-  return openSqlite(options)
+  return openSqlite(options, signal)
 }

@@ -3,6 +3,21 @@ import type { EntitySchema } from '@mikro-orm/core'
 import type { AnyPlugin, Clock, Logger, Random } from '../../kernel/index.ts'
 import type { Database } from './contract.ts'
 
+/** How a process gets the writer lease of the database. */
+export interface LeaseOptions {
+  /**
+   * `wait`: a server, which waits until it has the lease. `try`: a command, which takes the lease where nobody has it, and
+   * works beside a running server where that is possible. `none`: it does without, and nothing fences its commits.
+   */
+  readonly mode: 'wait' | 'try' | 'none'
+  /** Called once when another process has the lease; `holder` says which, in words. */
+  readonly onWait: (holder: string) => void
+  /** Called once when the lease is there. */
+  readonly onTaken: () => void
+  /** Called once when another process has taken the lease from this one. */
+  readonly onLost: () => void
+}
+
 export interface OpenOptions {
   readonly kind: 'sqlite' | 'memory' | 'postgres'
   readonly sqlitePath: string
@@ -16,6 +31,7 @@ export interface OpenOptions {
   readonly build: string
   readonly plugins: readonly AnyPlugin[]
   readonly entities: () => Promise<readonly EntitySchema<any>[]>
+  readonly lease: LeaseOptions
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -28,5 +44,7 @@ export interface Opened {
   check(signal: AbortSignal): Promise<boolean>
   /** False once the database file was removed or replaced. */
   isInPlace(): boolean
+  /** False while another process may have the writer lease, whose changes are not known here. */
+  mayAnswer(): boolean
   close(): Promise<void>
 }

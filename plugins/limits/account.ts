@@ -48,7 +48,7 @@ export const openAccount = (
         day: (await transaction.get<Totals>(addQuota, params(periods.day))) ?? NONE,
         month: (await transaction.get<Totals>(addQuota, params(periods.month))) ?? NONE,
       }),
-      { asynchronousCommit: true },
+      { asynchronousCommit: true, shared: true },
     )
   }
   const read = async (): Promise<typeof known> => ({

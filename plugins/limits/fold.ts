@@ -48,12 +48,15 @@ export const foldAddresses = async (
   most: number,
 ): Promise<void> => {
   const foldSome = (period: string, weights: readonly number[]): Promise<number> =>
-    database.transact(async (transaction) => {
-      const rows = await transaction.all<Totals>(takeLightest, [period, period, ...weights, AT_ONCE, most])
-      const { requests, writes, bytes } = sumOf(rows)
-      if (rows.length > 0) await transaction.get(addQuota, [OTHERS, period, requests, writes, bytes])
-      return rows.length
-    })
+    database.transact(
+      async (transaction) => {
+        const rows = await transaction.all<Totals>(takeLightest, [period, period, ...weights, AT_ONCE, most])
+        const { requests, writes, bytes } = sumOf(rows)
+        if (rows.length > 0) await transaction.get(addQuota, [OTHERS, period, requests, writes, bytes])
+        return rows.length
+      },
+      { shared: true },
+    )
   for (const [period, span] of [
     [day, 'day'],
     [month, 'month'],

@@ -53,16 +53,19 @@ export const createHeartbeat = ({ database, share, clock, random, log }: Heartbe
   }
   const work = async (): Promise<void> => {
     count += 1
-    const rows = await database.transact(async (transaction) => {
-      await transaction.run(heartbeat, [own, count])
-      const found = await transaction.all<ServerRow>(listServers, [])
-      for (const { server, beat: number } of found) {
-        const other = others.get(server)
-        if (other?.beat === number && clock.monotonic() - other.rose >= FORGET_MS)
-          await transaction.run(forgetServer, [server, number])
-      }
-      return found
-    })
+    const rows = await database.transact(
+      async (transaction) => {
+        await transaction.run(heartbeat, [own, count])
+        const found = await transaction.all<ServerRow>(listServers, [])
+        for (const { server, beat: number } of found) {
+          const other = others.get(server)
+          if (other?.beat === number && clock.monotonic() - other.rose >= FORGET_MS)
+            await transaction.run(forgetServer, [server, number])
+        }
+        return found
+      },
+      { shared: true },
+    )
     note(rows)
   }
   return {
@@ -76,9 +79,12 @@ export const createHeartbeat = ({ database, share, clock, random, log }: Heartbe
       if (repeating === undefined) return
       await repeating.stop()
       // The other servers share this server's part from their next heartbeat on.
-      await database.transact(async (transaction) => {
-        await transaction.run(forgetServer, [own, count])
-      })
+      await database.transact(
+        async (transaction) => {
+          await transaction.run(forgetServer, [own, count])
+        },
+        { shared: true },
+      )
     },
   }
 }

@@ -13,6 +13,9 @@ export interface FlusherParts {
   readonly log: Logger
 }
 
+// Every server adds what it has counted itself.
+const SHARED = Object.freeze({ shared: true })
+
 export const createFlusher = ({ database, counters, clock, log }: FlusherParts) => {
   const keep = (counts: Counts): Promise<void> =>
     database.transact(async (transaction) => {
@@ -20,7 +23,7 @@ export const createFlusher = ({ database, counters, clock, log }: FlusherParts) 
         for (const [client, classes] of clients)
           for (const [requestClass, { requests, bytesIn, bytesOut }] of Object.entries(classes))
             await transaction.run(addUsage, [client, day, requestClass, requests, bytesIn, bytesOut])
-    })
+    }, SHARED)
   const flush = async (): Promise<void> => {
     const counts = counters.take()
     if (counts.size === 0) return

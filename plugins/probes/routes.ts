@@ -7,7 +7,7 @@ import { TokenRequired } from './errors.ts'
 
 export interface ProbeParts {
   readonly state: () => Promise<Readiness>
-  readonly role: string
+  readonly role: () => string
   /** Pool and commit counters; undefined while the database is not open. */
   readonly counters: () => DatabaseStatus | undefined
   readonly identify: Host['identify']
@@ -38,7 +38,7 @@ export const probeRoutes =
       // A server that is not ready can neither know tokens nor has it counters to show.
       const verbose = isAsked && now.status === 'ok'
       if (verbose) await requireCaller(identify, request.raw, reply.raw)
-      const body = { ...now, role, ...(verbose ? counters() : {}) }
+      const body = { ...now, role: role(), ...(verbose ? counters() : {}) }
       return reply
         .code(now.status === 'ok' ? 200 : 503)
         .header('content-type', JSON_TYPE)

@@ -41,9 +41,12 @@ export const createRecorder = ({ database, clock, log, retentionHours, refusedPe
   let dropped = 0
 
   const keep = (rows: readonly Row[]): Promise<void> =>
-    database.transact(async (transaction) => {
-      for (const row of rows) await transaction.run(insertRequest, row)
-    })
+    database.transact(
+      async (transaction) => {
+        for (const row of rows) await transaction.run(insertRequest, row)
+      },
+      { shared: true },
+    )
   const flush = async (): Promise<void> => {
     waiting.push(...sampler.take().map(summaryRow))
     while (waiting.length > 0) {

@@ -16,7 +16,7 @@ for (const [kind, servers] of [
 ] as const) {
   const fresh = await kind.fresh()
   const all = []
-  for (let n = 0; n < servers; n += 1) all.push(await loginClinic({ settings: fresh.settings }))
+  for (let n = 0; n < servers; n += 1) all.push(await loginClinic({ settings: fresh.settings, together: true }))
   const began = performance.now()
   const { codes, refreshes, survivors, killed, faults } = await raceTokens(all, { rounds, at })
   const twice = [...codes, ...refreshes].filter((wins) => wins > 1).length

@@ -164,9 +164,9 @@ test('counts are kept after each window and at a clean stop, and those of severa
   if (chosenKind.name !== 'postgres') return // a SQLite file has one server
   const place = await chosenKind.fresh()
   const clock = createManualClock()
-  const first = await serverWith({ plugins, settings: place.settings, clock })
+  const first = await serverWith({ plugins, settings: place.settings, clock, together: true })
   await first.inject({ url: '/Patient', headers: { 'x-test-client': 'app' } })
-  const second = await serverWith({ plugins, settings: place.settings, clock })
+  const second = await serverWith({ plugins, settings: place.settings, clock, together: true })
   assert.equal(requestsOf(await usageOf(second)), {}, 'still in the memory of the first')
   await clock.advance(WINDOW_MS)
   const seen = async (): Promise<boolean> => Object.keys(requestsOf(await usageOf(second))).length > 0

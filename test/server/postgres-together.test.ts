@@ -16,7 +16,7 @@ test.before(async () => {
   fresh = await chosenKind.fresh()
   const start = (): Promise<SpawnedServer> =>
     spawnServer(fresh.settings, {
-      plugins: ['audit', 'search-definitions'],
+      plugins: ['audit', 'search-definitions', 'writers-together'],
       settings: { audit: { key: 'a key of the chain for tests' } },
     })
   servers = [await start(), await start()]

@@ -17,6 +17,7 @@ import { assertRefused } from '../support/refused.ts'
 import { basic, serverWith, type TestServer } from '../support/server-with.ts'
 import { until } from '../support/until.ts'
 import { watchedDatabase } from '../support/watched-database.ts'
+import { writersTogether } from '../support/writers-together.ts'
 
 const FHIR = { 'content-type': 'application/fhir+json' }
 const HOUR_MS = 3_600_000
@@ -304,7 +305,7 @@ test('of three servers the overshoot is no more than what comes within refresh_s
   const place = await chosenKind.fresh()
   const clock = createManualClock()
   const settings = { ...place.settings, quota: { requests_per_day: 300, refresh_seconds: 10 } }
-  const watched = [watchedDatabase(), watchedDatabase(), watchedDatabase()]
+  const watched = [watchedDatabase(writersTogether), watchedDatabase(writersTogether), watchedDatabase(writersTogether)]
   const servers: TestServer[] = []
   for (const { plugin } of watched)
     servers.push(await serverWith({ plugins: [plugin, ...plugins.slice(1)], settings, clock }))

@@ -1,4 +1,4 @@
-/** One server for each SQLite file: a second one is refused at start and told who has it; what only reads is not. */
+/** One server for each SQLite file: a second one waits and logs who has it; what only reads does not wait. */
 // database: sqlite, because it is what one process writes alone
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,6 +7,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { createKernel } from '../../kernel/index.ts'
 import { temporaryFolder } from '../support/database-kinds.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { basic, serverWith, type TestServer } from '../support/server-with.ts'
@@ -23,13 +24,30 @@ const freshPath = (): string => {
 }
 const start = (path: string): Promise<TestServer> =>
   serverWith({ plugins: basic, settings: { database: { kind: 'sqlite', sqlite_path: path } } })
+/** Who has the file, in the words of a server that waits for it; else the outcome of its start. */
 const refusalOf = async (path: string): Promise<string> => {
-  try {
-    await (await start(path)).stop()
-    return 'it started'
-  } catch (error) {
-    return (error as Error).message
+  let holder: string | undefined
+  const write = (line: string): void => {
+    const { msg, holder: told } = JSON.parse(line) as { msg?: string; holder?: string }
+    if (msg === 'waiting for the writer lease') holder = told
   }
+  const settings = { database: { kind: 'sqlite', sqlite_path: path } }
+  const kernel = await createKernel({ plugins: basic, settings, log: { stream: { write } } })
+  let outcome: string | undefined
+  const starting = kernel.start().then(
+    () => {
+      outcome = 'it started'
+    },
+    (error) => {
+      outcome = (error as Error).message
+    },
+  )
+  await until(() => holder !== undefined || outcome !== undefined, 10_000, 'the server to wait or to start')
+  if (holder !== undefined)
+    assert.equal(await kernel.readiness(), { status: 'starting', reason: 'waiting for the writer lease' })
+  await kernel.stop()
+  await starting
+  return holder ?? outcome ?? ''
 }
 const create = async (base: string): Promise<string> => {
   const answer = await fetch(`${base}/Patient`, {
@@ -51,7 +69,7 @@ const runCommand = async (...argv: readonly string[]): Promise<{ readonly code: 
   return { code, output }
 }
 
-test('a second server on the file is refused, by pid, host and time of the first, and changes nothing', async () => {
+test('a second server on the file waits, knows pid, host and time of the first, and changes nothing', async () => {
   const path = freshPath()
   const first = await spawnServer(path)
   const id = await create(first.base)
@@ -109,11 +127,12 @@ test('a server that was killed leaves no lock: the next one starts at once', asy
 
 test('of servers that start at the same moment on a new file one starts', async () => {
   const path = freshPath()
-  const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => spawnServer(path)))
-  const started = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
-  assert.is(started.length, 1)
-  await create(started[0]!.base)
-  await Promise.all(started.map((one) => one.kill()))
+  const servers = await Promise.all([1, 2, 3, 4].map(() => spawnServer(path, { isEarly: true })))
+  const states = () => Promise.all(servers.map(async ({ base }) => (await fetch(`${base}/readyz`)).status))
+  await until(async () => (await states()).includes(200), 20_000, 'one to start')
+  assert.equal((await states()).sort(), [200, 503, 503, 503])
+  await create(servers[(await states()).indexOf(200)]!.base)
+  await Promise.all(servers.map((one) => one.kill()))
 })
 
 test('two servers of one process are kept apart as well, and the first keeps its lock', async () => {
@@ -143,7 +162,7 @@ test('beside a running server: migrate --status and audit verify read, reindex i
 const readOf = async (server: TestServer, id: string): Promise<number> =>
   (await server.inject(`/Patient/${id}`)).statusCode
 
-test('a lock file that is removed under a server is made again with its next write, and a second server is refused', async () => {
+test('a lock file that is removed under a server is made again with its next write, and a second server waits', async () => {
   const path = freshPath()
   const first = await spawnServer(path)
   await create(first.base)
@@ -194,9 +213,10 @@ test('when another server has the lock before, the first one stores nothing any 
   )
   for (const { refused, id } of answers) {
     assert.is(refused.statusCode, 503, refused.body)
-    assert.match(refused.body, /Another server has opened the database .* nothing was stored/)
     ids.push(id)
   }
+  assert.match(answers[0]?.refused.body ?? '', /Another server has opened the database .* nothing was stored/)
+  assert.is((await first.failed).exitCode, 75)
   for (const id of ids) assert.is((await fetch(`${second.base}/Patient/${id}`)).status, 200)
   assert.is((await first.inject('/readyz')).statusCode, 503)
   const told = first.lines.filter(({ level, reason }) => level === 'error' && reason !== undefined)

@@ -24,7 +24,8 @@ const create = async (server: TestServer): Promise<string> => {
   assert.is(created.statusCode, 201)
   return (created.json() as { id: string }).id
 }
-const start = (settings: Record<string, unknown>): Promise<TestServer> => serverWith({ plugins: basic, settings })
+const start = (settings: Record<string, unknown>): Promise<TestServer> =>
+  serverWith({ plugins: basic, settings, together: true })
 
 test('servers that start together on an empty database agree on its types', async () => {
   const fresh = await chosenKind.fresh()
@@ -80,7 +81,7 @@ test(`${TOGETHER} servers with every plugin start together on an empty database,
     metrics: { enabled: true },
   }
   const outcomes = await Promise.allSettled(
-    Array.from({ length: TOGETHER }, () => serverWith({ plugins: firstParty, settings })),
+    Array.from({ length: TOGETHER }, () => serverWith({ plugins: firstParty, settings, together: true })),
   )
   const servers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
   try {

@@ -1,6 +1,7 @@
 /**
- * A server in a process of its own, for tests that kill it. Prints one line, its address. Arguments: sections of
- * settings as JSON, then names of further plugins.
+ * A server in a process of its own, for tests that kill it. Prints one line, its address, when it is ready; with
+ * `listening` among the names as soon as it listens. Arguments: sections of settings as JSON, then names of further
+ * plugins. It ends at SIGTERM, and with the exit code of a failure, as `server` does.
  */
 import { type AnyPlugin, createKernel } from '../../kernel/index.ts'
 import { basic } from './server-with.ts'
@@ -14,6 +15,8 @@ const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlug
   metering: () => import('../../plugins/metering/index.ts'),
   references: () => import('../../plugins/references/index.ts'),
   smart: () => import('../../plugins/smart/index.ts'),
+  cluster: () => import('../../plugins/cluster/index.ts'),
+  'request-log': () => import('../../plugins/request-log/index.ts'),
   turns: () => import('./turns-plugin.ts'),
   validation: () => import('../../plugins/validation/index.ts'),
 }
@@ -22,10 +25,12 @@ const given = JSON.parse(process.argv[2] ?? '{}') as Record<string, unknown>
 // Replace the small set of definitions that suffices for most tests.
 const definitions = new Map<string, () => Promise<AnyPlugin>>([
   ['all-definitions', async () => (await import('./stub-definitions.ts')).stubDefinitions('all')],
+  ['writers-together', async () => (await import('./writers-together.ts')).writersTogether],
   ['clinic-definitions', async () => (await import('./login-clinic.ts')).clinicDefinitions],
   ['search-definitions', async () => (await import('./search-definitions.ts')).searchDefinitions()],
 ])
-const names = process.argv.slice(3)
+const isEarly = process.argv.slice(3).includes('listening')
+const names = process.argv.slice(3).filter((name) => name !== 'listening')
 const other = await Promise.all(names.flatMap((name) => definitions.get(name)?.() ?? []))
 const further = await Promise.all(
   names
@@ -48,6 +53,25 @@ const kernel = await createKernel({
   },
   log: { level: 'silent' },
 })
+const end = async (code: number): Promise<void> => {
+  await kernel.stop()
+  process.exit(code)
+}
+let isEnding = false
+process.once('SIGTERM', () => {
+  isEnding = true
+  void end(0)
+})
+void kernel.failed.then(({ exitCode }) => {
+  isEnding = true
+  void end(exitCode)
+})
 const address = await kernel.listen()
-await kernel.start()
-process.stdout.write(`${address}\n`)
+const tell = (): void => void process.stdout.write(`${address}\n`)
+if (isEarly) tell()
+try {
+  await kernel.start()
+  if (!isEarly) tell()
+} catch (error) {
+  if (!isEnding) throw error
+}

@@ -23,7 +23,8 @@ export const startClinic = async (
   smart: Readonly<Record<string, unknown>> = {},
 ): Promise<ClinicProcess> => {
   const server = await spawnServer(settings, {
-    plugins: ['clinic-definitions', 'limits', 'cors', 'smart'],
+    // On PostgreSQL several of them write at once.
+    plugins: ['writers-together', 'clinic-definitions', 'limits', 'cors', 'smart'],
     settings: {
       ...smartSettings({ demo_login: true, ...smart }),
       rate_limit: {

@@ -27,6 +27,7 @@ export const migrateDatabase = async (empty: EmptyDatabase, plugins: readonly An
       build: BUILD,
       plugins,
       entities: async () => [],
+      lease: { mode: 'wait', onWait: () => undefined, onTaken: () => undefined, onLost: () => undefined },
       clock: systemClock,
       random: systemRandom,
       log: pino({ level: 'silent' }),

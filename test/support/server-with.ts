@@ -9,6 +9,7 @@ import probes from '../../plugins/probes/index.ts'
 import { chosenKind } from './database-kinds.ts'
 import { fhirPlugins } from './fhir-plugins.ts'
 import { stubDefinitions } from './stub-definitions.ts'
+import { writersTogether } from './writers-together.ts'
 
 export interface TestServer extends Kernel {
   /** Lines the server logged, parsed. */
@@ -20,19 +21,22 @@ export type AnsweringServer = Pick<TestServer, 'inject'>
 
 export interface TestServerOptions extends Partial<Omit<KernelOptions, 'log'>> {
   readonly settings?: Record<string, unknown>
+  /** Without the writer lease: several of them write into one PostgreSQL at once. */
+  readonly together?: boolean
 }
 
 /** Database, FHIR and probes with the R4 definitions that most tests need. */
 export const basic: readonly AnyPlugin[] = [database, stubDefinitions(), ...fhirPlugins, probes]
 
 /** Starts a server on a new database of the chosen kind, unless the settings name one. The caller stops it. */
-export const serverWith = async (options: TestServerOptions = {}): Promise<TestServer> => {
+export const serverWith = async ({ together = false, ...options }: TestServerOptions = {}): Promise<TestServer> => {
   const lines: Record<string, unknown>[] = []
   const stream: DestinationStream = { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) }
   const own = options.settings?.database === undefined ? await chosenKind.fresh(options.plugins ?? basic) : undefined
+  const plugins = options.plugins ?? basic
   const kernel = await createKernel({
-    plugins: basic,
     ...options,
+    plugins: together ? plugins.map((one) => (one === database ? writersTogether : one)) : plugins,
     settings: { ...own?.settings, ...options.settings },
     log: { stream, level: 'debug' },
   })

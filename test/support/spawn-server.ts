@@ -9,6 +9,8 @@ export interface SpawnedServer {
   readonly child: ChildProcess
   /** Sends SIGKILL: no handler runs, and the process flushes nothing. */
   kill(): Promise<void>
+  /** Sends the signal and resolves with the exit code; null when the signal ended the process. */
+  end(signal: NodeJS.Signals): Promise<number | null>
 }
 
 const PROGRAM = fileURLToPath(new URL('./child-server.ts', import.meta.url))
@@ -20,20 +22,26 @@ export interface SpawnOptions {
   readonly plugins?: readonly string[]
   /** Further sections of settings. */
   readonly settings?: Readonly<Record<string, unknown>>
+  /** Resolves as soon as it listens, which one that waits for the writer lease does long before it is ready. */
+  readonly isEarly?: boolean
 }
 
 /** `place`: the path of a SQLite file, or sections that open another database. */
 export const spawnServer = async (
   place: string | Readonly<Record<string, unknown>>,
-  { blocks, plugins = [], settings: more }: SpawnOptions = {},
+  { blocks, plugins = [], settings: more, isEarly = false }: SpawnOptions = {},
 ): Promise<SpawnedServer> => {
   const limit = blocks === undefined ? '' : `ulimit -f ${blocks}; `
   const opened = typeof place === 'string' ? { database: { kind: 'sqlite', sqlite_path: place } } : place
   const settings = JSON.stringify({ ...more, ...opened })
   const command = `${limit}exec "$0" "$@"`
-  const child = spawn('/bin/sh', ['-c', command, process.execPath, PROGRAM, settings, ...plugins], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    '/bin/sh',
+    ['-c', command, process.execPath, PROGRAM, settings, ...plugins, ...(isEarly ? ['listening'] : [])],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  )
   const lines = createInterface({ input: child.stdout })
   const [base] = (await Promise.race([
     once(lines, 'line'),
@@ -47,6 +55,12 @@ export const spawnServer = async (
       const gone = once(child, 'exit')
       child.kill('SIGKILL')
       await gone
+    },
+    async end(signal) {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+      const gone = once(child, 'exit')
+      child.kill(signal)
+      return ((await gone) as [number | null])[0]
     },
   }
 }

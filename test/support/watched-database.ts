@@ -18,7 +18,8 @@ export interface DatabaseWatch {
   behind: (() => Promise<unknown>) | undefined
 }
 
-export const watchedDatabase = (): { readonly plugin: AnyPlugin; readonly watch: DatabaseWatch } => {
+/** `base`: the plugin, or the one without the writer lease. */
+export const watchedDatabase = (base = database): { readonly plugin: AnyPlugin; readonly watch: DatabaseWatch } => {
   const watch: DatabaseWatch = {
     ...{ asked: 0, statements: new Map<string, number>(), busy: 0, refuses: false },
     ...{ before: undefined, behind: undefined },
@@ -63,9 +64,9 @@ export const watchedDatabase = (): { readonly plugin: AnyPlugin; readonly watch:
     },
   })
   const plugin = definePlugin({
-    ...(database as AnyPlugin),
+    ...(base as AnyPlugin),
     setup: (host) =>
-      database.setup({
+      base.setup({
         ...(host as Parameters<typeof database.setup>[0]),
         provide: (service, instance) =>
           host.provide(

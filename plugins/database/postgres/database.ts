@@ -1,22 +1,25 @@
 /** The Database service on PostgreSQL: a pool of sessions, each statement prepared once, writes in few round trips. */
 import type { MikroORM } from '@mikro-orm/core'
 import { type Sql, type SqlParam, sql } from '../contract.ts'
-import { DatabaseUnavailable } from '../errors.ts'
+import { DatabaseUnavailable, MigrationPending } from '../errors.ts'
+import type { HeldLease } from '../lease/hold-lease.ts'
 import type { Opened, OpenOptions } from '../opening.ts'
-import { changesOf } from '../schema.ts'
+import { changesOf, planSchema } from '../schema.ts'
 import { createAlone } from './alone.ts'
 import { type Connector, createConnector } from './client.ts'
 import { parseConninfo } from './conninfo.ts'
+import { createFence } from './fence.ts'
 import { inspectServer } from './inspect.ts'
 import type { Lease } from './loan.ts'
 import { createLongQuery } from './long-query.ts'
 import { createPool } from './pool.ts'
 import { createPostgresReader } from './reader.ts'
 import { createGroupRunner } from './run-group.ts'
-import { migrate } from './schema.ts'
+import { migrate, readRecordedPostgresSchema } from './schema.ts'
 import type { Session, SessionLimits } from './session.ts'
 import { createTlsFiles } from './tls-files.ts'
 import { createTransactions } from './transactions.ts'
+import { takeWriterLease } from './writer-lease.ts'
 
 const SESSIONS = 8 // spec: default db_pool for postgres
 const QUEUE = 2_000 // requests that may wait for a session
@@ -29,6 +32,16 @@ const MIGRATION_LIMITS: SessionLimits = { ...LIMITS, lockTimeoutMs: 60_000, idle
 
 // No time limit for the wait for another server that installs packages; the signal of the start ends it.
 const ALONE_LIMITS: SessionLimits = { statementTimeoutMs: 0, lockTimeoutMs: 0, idleInTransactionMs: 0 }
+
+// The process that holds the writer lease is replaced within seconds after it is gone.
+const LEASE_LIMITS: SessionLimits = {
+  statementTimeoutMs: 0,
+  lockTimeoutMs: 0,
+  idleInTransactionMs: 5_000,
+  endsEarly: true,
+}
+// Of db_pool one session is that of the lease, where three are left for the pool; else it comes on top.
+const LEAST_SESSIONS = 4
 
 const probe = sql('probe', "SELECT current_setting('transaction_read_only') AS readonly")
 // backend_type is null for sessions of other roles.
@@ -55,6 +68,26 @@ export interface PostgresOptions extends OpenOptions {
   readonly postgresUrl: string
 }
 
+/** What is pending, before anything is changed. Throws when this build must not open the database. */
+const pendingOf = async (session: Session, { plugins, build, release }: OpenOptions): Promise<readonly string[]> =>
+  planSchema(await readRecordedPostgresSchema(session), plugins, build, release).pending.map(({ name }) => name)
+
+/** Migrates the schema behind the lease. A command without the lease changes nothing while a server may be running. */
+const prepareSchema = async (
+  lease: HeldLease | undefined,
+  options: OpenOptions,
+  database: string,
+  use: <T>(work: (session: Session) => Promise<T>) => Promise<T>,
+): Promise<void> => {
+  if (lease === undefined && options.lease.mode === 'try') {
+    const pending = await use((session) => pendingOf(session, options))
+    if (pending.length > 0) throw MigrationPending(pending.join(', '))
+    return
+  }
+  await use((session) => migrate(session, database, options))
+  await lease?.begin()
+}
+
 /** Throws what the connection string, its files or the server do not allow, before anything is changed. */
 export const openPostgres = async (options: PostgresOptions, signal?: AbortSignal): Promise<Opened> => {
   const { clock, log, plugins } = options
@@ -62,19 +95,30 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
   const files = createTlsFiles(conninfo.tls, log)
   await files.current()
   const connectorWith = (limits: SessionLimits): Connector => createConnector({ conninfo, files, limits, log })
-  const facts = await withSession(connectorWith(MIGRATION_LIMITS), signal, async (session) => {
+  const migrator = connectorWith(MIGRATION_LIMITS)
+  // Refused at once, before it waits for the lease.
+  const facts = await withSession(migrator, signal, async (session) => {
     const found = await inspectServer(session, log)
-    await migrate(session, found.database, options)
+    await pendingOf(session, options)
     return found
   })
+  const lease = await takeWriterLease(connectorWith(LEASE_LIMITS), options, signal)
+  try {
+    await prepareSchema(lease, options, facts.database, (work) => withSession(migrator, signal, work))
+  } catch (error) {
+    await lease?.release()
+    throw error
+  }
 
   const connector = connectorWith({ ...LIMITS, synchronousCommit: facts.asynchronous })
   const now = (): number => clock.monotonic()
-  const pool = createPool({ connector, size: options.pool ?? SESSIONS, queue: QUEUE, waitMs: WAIT_MS, log, now })
+  const most = options.pool ?? SESSIONS
+  const size = lease === undefined || most < LEAST_SESSIONS ? most : most - 1
+  const pool = createPool({ connector, size, queue: QUEUE, waitMs: WAIT_MS, log, now })
   const reader = createPostgresReader({ pool, queue: QUEUE, answerMs: ANSWER_MS })
   const send = createGroupRunner({ connector, pool })
   const slow = createLongQuery({ pool, connector, send })
-  const transactions = createTransactions({ pool, send, now, queue: QUEUE })
+  const transactions = createTransactions({ pool, send, now, queue: QUEUE, fence: lease && createFence(lease) })
   let orm: Promise<MikroORM> | undefined
 
   const openOrm = async (): Promise<MikroORM> => {
@@ -120,11 +164,12 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
           },
           // PostgreSQL also lets COMMITs share a flush, but does not report it.
           commits: { ...transactions.counters },
+          ...(lease === undefined ? {} : { lease: { epoch: lease.epoch, seq: lease.seq } }),
         }
       },
       async isShared() {
         const [row] = await reader.all(sessions, [])
-        return Number(row?.n) > pool.status.open
+        return Number(row?.n) > pool.status.open + (lease === undefined ? 0 : 1)
       },
     },
     async check(given) {
@@ -145,9 +190,11 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
       }
     },
     isInPlace: () => true,
+    mayAnswer: () => lease === undefined || lease.isValid(),
     async close() {
       await (await orm?.catch(() => undefined))?.close(true)
       await pool.close(CLOSE_MS)
+      await lease?.release()
     },
   }
 }

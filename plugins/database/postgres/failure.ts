@@ -1,8 +1,17 @@
 /** Translates PostgreSQL's error codes into errors for clients and operators. */
 import { isServerError, type ServerError } from '../../../kernel/index.ts'
-import { DatabaseConflict, DatabaseFull, DatabaseUnavailable, HeldUp, Outdated, QueryCancelled } from '../errors.ts'
+import {
+  DatabaseConflict,
+  DatabaseFull,
+  DatabaseUnavailable,
+  HeldUp,
+  LeaseLost,
+  Outdated,
+  QueryCancelled,
+} from '../errors.ts'
 import { OUTDATED_MARK } from '../outdated.ts'
 import { TooManyConnections } from './errors.ts'
+import { isFencedOff } from './fence.ts'
 import { ConnectionLost, PostgresError } from './server-error.ts'
 
 // https://www.postgresql.org/docs/17/errcodes-appendix.html
@@ -26,6 +35,7 @@ export const fromPostgres = (error: unknown): unknown => {
   if (isServerError(error)) return error
   if (error instanceof ConnectionLost) return DatabaseUnavailable().with({ cause: error, detail: error.message })
   if (!(error instanceof PostgresError)) return error
+  if (isFencedOff(error)) return LeaseLost().with({ cause: error })
   if (saysOutdated(error)) return Outdated().with({ cause: error })
   const kind = KINDS[error.code] ?? (AWAY.test(error.code) || isFatal(error) ? DatabaseUnavailable : undefined)
   return kind === undefined ? error : kind().with({ cause: error, detail: error.code })

@@ -22,6 +22,8 @@ export interface SessionLimits {
   readonly idleInTransactionMs: number
   /** Turns synchronous_commit on, where the server has it off. */
   readonly synchronousCommit?: boolean
+  /** The server notices within seconds when the process is gone or cut off, and ends the session. */
+  readonly endsEarly?: boolean
 }
 
 // Internals of pg that its types leave out.
@@ -37,6 +39,14 @@ interface Wire {
  * compilation takes longer than any of our statements should.
  */
 const PLANNING = Object.freeze({ enable_seqscan: 'off', jit: 'off' })
+
+// Of the server's side of the connection; ignored on a Unix socket. https://www.postgresql.org/docs/17/runtime-config-connection.html
+const EARLY_END = Object.freeze({
+  tcp_keepalives_idle: '2', // seconds
+  tcp_keepalives_interval: '1', // seconds
+  tcp_keepalives_count: '3',
+  tcp_user_timeout: '6000', // milliseconds
+})
 
 class OpenConnection extends pg.Connection {
   /** Gets the answers to an exchange in place of pg. */
@@ -122,6 +132,7 @@ export class Session extends pg.Client {
       ...(limits.idleInTransactionMs > 0
         ? { idle_in_transaction_session_timeout: String(limits.idleInTransactionMs) }
         : {}),
+      ...(limits.endsEarly ? EARLY_END : {}),
       ...(limits.synchronousCommit ? { synchronous_commit: 'on' } : {}),
       ...(conninfo.options === undefined ? {} : { options: conninfo.options }),
     })

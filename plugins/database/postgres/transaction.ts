@@ -8,7 +8,8 @@ import { insertImmediately, type MaybePromise, type Sql, type SqlParam, sql, typ
 import { DatabaseUnavailable } from '../errors.ts'
 import { CommitUnknown } from './errors.ts'
 import type { BoundStatement, StatementResult } from './exchange.ts'
-import { isLost } from './failure.ts'
+import { fromPostgres, isLost } from './failure.ts'
+import { type Fence, isFencedOff } from './fence.ts'
 import type { Lease } from './loan.ts'
 import type { RunGroup } from './run-group.ts'
 import type { Turns } from './turns.ts'
@@ -21,6 +22,9 @@ const begin = sql('begin', 'BEGIN')
 const commit = sql('commit', 'COMMIT')
 const rollback = sql('rollback', 'ROLLBACK')
 const holdName = sql('hold', 'SELECT 1 AS held FROM (SELECT pg_advisory_xact_lock(hashtextextended(?, 0))) AS l')
+
+/** A statement that changes nothing but locks, numbers of sequences and settings. */
+const isRead = ({ postgres }: Sql): boolean => postgres.startsWith('SELECT')
 
 /** The statements of a transaction that has run none with a result. */
 export interface Writes {
@@ -63,6 +67,8 @@ export interface TransactionParts {
   readonly assertsOptimistically?: boolean
   /** Statements of the members of a group commit, which come before all others. */
   readonly steps?: readonly BoundStatement[]
+  /** Checked with COMMIT where the transaction may have written; without it, nothing is checked. */
+  readonly fence?: Fence | undefined
 }
 
 export const openTransaction = ({
@@ -71,6 +77,7 @@ export const openTransaction = ({
   turns,
   assertsOptimistically = false,
   steps = [],
+  fence,
 }: TransactionParts): OpenTransaction => {
   const beforeCommitWork = new BeforeCommitWork()
   const told: (() => void)[] = []
@@ -80,6 +87,7 @@ export const openTransaction = ({
   let begun = false
   let ended = false
   let presumed = false
+  let hasWritten = steps.some(({ statement }) => !isRead(statement))
   let failure: unknown
   let endTurn: (() => void) | undefined
   let tail: Promise<unknown> = Promise.resolve()
@@ -109,11 +117,13 @@ export const openTransaction = ({
   }
   const keep = (statement: Sql, params: readonly SqlParam[]): void => {
     check()
+    hasWritten ||= !isRead(statement)
     kept.push({ statement, params })
     for (const param of params) bytes += param === null || typeof param === 'number' ? 8 : param.length
   }
   const ask = async (statement: Sql, params: readonly SqlParam[]): Promise<Record<string, unknown>[]> => {
     check()
+    hasWritten ||= !isRead(statement)
     const results = await flush({ statement, params })
     return results.at(-1)!.rows
   }
@@ -136,15 +146,25 @@ export const openTransaction = ({
     if (failure !== undefined) throw failure
     if (!begun && kept.length === 0) return
     // A single group of statements is a transaction by itself; BEGIN and COMMIT are needed only for several groups.
-    const last = begun ? [...kept, { statement: commit, params: [] }] : kept
+    const fenced = hasWritten ? fence : undefined
+    const last = [
+      ...kept,
+      ...(fenced === undefined ? [] : [fenced.statement()]),
+      ...(begun ? [{ statement: commit, params: [] }] : []),
+    ]
     lease ??= await acquire()
     // The session was lost before the commit was sent, so the outcome is known.
     if (!lease.session.isUsable) throw DatabaseUnavailable()
     try {
       const results = await send(lease.session, last)
       if (begun && results.at(-1)?.tag !== 'COMMIT') throw DatabaseUnavailable().with({ detail: results.at(-1)?.tag })
+      fenced?.passed(results.at(begun ? -2 : -1)?.rows ?? [])
     } catch (error) {
       failure = isLost(error) ? CommitUnknown().with({ cause: error }) : error
+      if (isFencedOff(error)) {
+        fenced?.refused()
+        failure = fromPostgres(error)
+      }
       throw failure
     }
   }

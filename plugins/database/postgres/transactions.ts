@@ -5,7 +5,8 @@
 import { type Database, type MaybePromise, sql, type Transaction } from '../contract.ts'
 import { type AsynchronouslyCommitted, createCommitQueue, useAsynchronousCommit } from './commit-queue.ts'
 import { fromPostgres, isReadOnly, isRefusal, isRetryable, kindOfFailure, saysOutdated } from './failure.ts'
-import { createPostgresGroupCommit, RolledBackByGroup } from './group-commit.ts'
+import type { Fence } from './fence.ts'
+import { createPostgresGroupCommit, type GroupCommit, RolledBackByGroup } from './group-commit.ts'
 import type { Lease } from './loan.ts'
 import type { Pool } from './pool.ts'
 import type { RunGroup } from './run-group.ts'
@@ -50,9 +51,33 @@ export interface TransactionsParts {
   readonly queue: number
   /** Milliseconds that a transaction waits for others of this process that want the same lock. */
   readonly turnMs?: number
+  /** Of the writer lease; without it, commits are not checked. */
+  readonly fence?: Fence | undefined
 }
 
-export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }: TransactionsParts): Transactions => {
+/** Transactions without work before COMMIT share COMMITs in lanes, in no order. */
+const createLanes = (
+  { pool, send, queue }: TransactionsParts,
+  fence: Fence | undefined,
+  committed: (transactions: number) => void,
+): GroupCommit =>
+  createPostgresGroupCommit({
+    pool,
+    queue,
+    concurrency: LANES,
+    inOrder: false,
+    open: (lease, steps) => openTransaction({ acquire: () => lease, send, steps, fence }),
+    async finish(take, isAsynchronous) {
+      const open = take()
+      if (isAsynchronous()) await open.transaction.run(useAsynchronousCommit, [])
+      await open.commit()
+      return undefined
+    },
+    committed,
+  })
+
+export const createTransactions = (parts: TransactionsParts): Transactions => {
+  const { pool, send, now, queue, turnMs = TURN_MS, fence } = parts
   const turns = createTurns(turnMs)
   const counters = { transactions: 0, groups: 0 }
   const line = createCommitQueue({
@@ -71,20 +96,8 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
     counters.transactions += transactions
     counters.groups += 1
   }
-  const shared = createPostgresGroupCommit({
-    pool,
-    queue,
-    concurrency: LANES,
-    inOrder: false,
-    open: (lease, steps) => openTransaction({ acquire: () => lease, send, steps }),
-    async finish(take, isAsynchronous) {
-      const open = take()
-      if (isAsynchronous()) await open.transaction.run(useAsynchronousCommit, [])
-      await open.commit()
-      return undefined
-    },
-    committed,
-  })
+  const shared = createLanes(parts, fence, committed)
+  const unfenced = createLanes(parts, undefined, committed)
   // Commits in the queue go one by one, so a group commit at its front takes all transactions that wait.
   const sharedClosings = createPostgresGroupCommit({
     pool,
@@ -92,7 +105,7 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
     concurrency: 1,
     inOrder: true,
     open: (lease, steps) =>
-      openTransaction({ acquire: () => lease, send, steps: [{ statement: hurry, params: [] }, ...steps] }),
+      openTransaction({ acquire: () => lease, send, fence, steps: [{ statement: hurry, params: [] }, ...steps] }),
     finish: line.commitNext,
     committed,
   })
@@ -102,8 +115,15 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
     work: (transaction: Transaction) => MaybePromise<T>,
     mayWait: boolean,
     mayShare: boolean,
+    isShared: boolean,
   ): Promise<Attempt<T>> => {
-    const open = openTransaction({ acquire, send, turns, assertsOptimistically: mayShare })
+    const open = openTransaction({
+      acquire,
+      send,
+      turns,
+      assertsOptimistically: mayShare,
+      fence: isShared ? undefined : fence,
+    })
     const { beforeCommitWork, told } = open
     let isDone = false
     try {
@@ -112,7 +132,11 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
       const writes = mayShare ? open.takePendingWrites() : undefined
       if (writes !== undefined) {
         if (beforeCommitWork.isEmpty && writes.steps.length === 0) return { value, durable: undefined, told }
-        await (beforeCommitWork.isEmpty ? shared : sharedClosings).commit(writes, beforeCommitWork, mayWait)
+        await (!beforeCommitWork.isEmpty ? sharedClosings : isShared ? unfenced : shared).commit(
+          writes,
+          beforeCommitWork,
+          mayWait,
+        )
         return { value, durable: undefined, told }
       }
       let durable: AsynchronouslyCommitted | undefined
@@ -133,12 +157,15 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
       return { failure, error, isAlone: error instanceof RolledBackByGroup || isMistaken, isClosing }
     }
   }
-  const transact: Database['transact'] = async (work, { asynchronousCommit = false } = {}) => {
+  const transact: Database['transact'] = async (
+    work,
+    { asynchronousCommit = false, shared: isShared = false } = {},
+  ) => {
     let mayShare = true
     /** How often it failed, by kind of failure. */
     const failed = new Map<string, number>()
     for (;;) {
-      const outcome = await attempt(work, asynchronousCommit, mayShare)
+      const outcome = await attempt(work, asynchronousCommit, mayShare, isShared)
       if ('value' in outcome) {
         if (outcome.durable !== undefined) await outcome.durable.committed
         for (const tell of outcome.told) tell()
@@ -162,7 +189,7 @@ export const createTransactions = ({ pool, send, now, queue, turnMs = TURN_MS }:
     transact,
     counters,
     get waiting() {
-      return shared.waiting + sharedClosings.waiting
+      return shared.waiting + unfenced.waiting + sharedClosings.waiting
     },
   }
 }

@@ -2,9 +2,11 @@
 import { rmSync } from 'node:fs'
 import type { MikroORM } from '@mikro-orm/core'
 import type BetterSqlite from 'better-sqlite3'
-import { every, isServerError } from '../../../kernel/index.ts'
+import { every, isServerError, systemClock } from '../../../kernel/index.ts'
 import type { Sql, SqlParam } from '../contract.ts'
 import { DatabaseGone, DatabaseNotOpened, DatabaseUnavailable } from '../errors.ts'
+import { pause } from '../lease/pause.ts'
+import { TIMES } from '../lease/times.ts'
 import type { Opened, OpenOptions } from '../opening.ts'
 import { changesOf, planSchema, type SchemaPlan } from '../schema.ts'
 import { type Checkpointer, createCheckpointer } from './checkpointer.ts'
@@ -95,22 +97,32 @@ const pagesInLog = (handle: BetterSqlite.Database): (() => number) => {
   }
 }
 
-const lockOf = ({ sqlitePath, clock, random }: OpenOptions): FileLock =>
-  lockFile(sqlitePath, new Date(clock.now()), random.id())
+const lockOf = ({ sqlitePath, clock, random }: OpenOptions, isPolling = false): FileLock =>
+  lockFile(sqlitePath, new Date(clock.now()), random.id(), isPolling)
 
 /**
- * Takes the lock. Where the lock file cannot be made, the database mostly cannot be written either, and that is
- * reported.
+ * Takes the lock; a server waits for it. Where the lock file cannot be made, the database mostly cannot be written
+ * either, and that is reported.
  */
-const lockForStart = async (options: OpenOptions): Promise<FileLock> => {
-  try {
-    return lockOf(options)
-  } catch (error) {
-    if (isServerError(error)) throw error
-    const { sqlitePath } = options
-    await inspectFile(sqlitePath)
-    checkWritable(sqlitePath)
-    throw DatabaseNotOpened(`${realPath(sqlitePath)}-lock`, (error as Error).message).with({ cause: error })
+const lockForStart = async (options: OpenOptions, signal: AbortSignal): Promise<FileLock> => {
+  const { lease, sqlitePath } = options
+  const waits = lease.mode === 'wait'
+  for (let isFirst = true; ; isFirst = false) {
+    signal.throwIfAborted()
+    try {
+      const lock = lockOf(options, waits)
+      lease.onTaken()
+      return lock
+    } catch (error) {
+      if (!isServerError(error)) {
+        await inspectFile(sqlitePath)
+        checkWritable(sqlitePath)
+        throw DatabaseNotOpened(`${realPath(sqlitePath)}-lock`, (error as Error).message).with({ cause: error })
+      }
+      if (!waits) throw error
+      if (isFirst) lease.onWait(String(error.message))
+    }
+    await pause(systemClock, TIMES.poll, signal)
   }
 }
 
@@ -145,10 +157,10 @@ const openCurrent = async (options: OpenOptions, path: string): Promise<Current>
   }
 }
 
-export const openSqlite = async (options: OpenOptions): Promise<Opened> => {
+export const openSqlite = async (options: OpenOptions, signal: AbortSignal): Promise<Opened> => {
   if (options.kind === 'memory') return openLocked(options, ':memory:', undefined)
   // Locked before anything else is done with the file: another process may be writing it.
-  const lock = await lockForStart(options)
+  const lock = await lockForStart(options, signal)
   try {
     return await openLocked(options, options.sqlitePath, lock)
   } catch (error) {
@@ -175,7 +187,9 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
   const files = inMemory ? undefined : watchOwnFiles(real)
   const fileGuard = files && createFileGuard({ path: real, files, handle, clock: options.clock, log })
   const lockWatch =
-    files && lock && watchLock({ lock, lockAgain: () => lockOf(options), isLatest, files, log: options.log })
+    files &&
+    lock &&
+    watchLock({ lock, lockAgain: () => lockOf(options), isLatest, files, onTaken: options.lease.onLost, log })
   const writer = createWriter(
     handle,
     statements,
@@ -258,6 +272,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
         return false
       }
     },
+    mayAnswer: () => true,
     async close() {
       await looking?.stop()
       await writer.close()

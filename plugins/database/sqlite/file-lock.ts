@@ -11,6 +11,7 @@ import BetterSqlite from 'better-sqlite3'
 import { DatabaseInUse } from '../errors.ts'
 
 const BUSY_MS = 1_000 // milliseconds; another process may be writing its name into the file
+const POLL_BUSY_MS = 20 // milliseconds for a process that tries again later: the main thread stands still meanwhile
 const ATTEMPTS = 5 // for processes that start at the same moment
 
 export interface FileLock {
@@ -57,6 +58,8 @@ export const realPath = (path: string, links = LINKS): string => {
 }
 
 const inodeOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.ino
+/** The holder has removed the file meanwhile: what was opened is not the lock any more. */
+const isRemoved = (error: unknown): boolean => (error as { code?: unknown }).code === 'SQLITE_READONLY_DBMOVED'
 const isBusy = (error: unknown): boolean => String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')
 
 const readHolder = (handle: BetterSqlite.Database): Holder | undefined => {
@@ -85,12 +88,12 @@ const take = (handle: BetterSqlite.Database, holder: Holder): boolean => {
   return readHolder(handle)?.token === token
 }
 
-/** Throws DatabaseInUse. `token` is a text that no other process uses. */
-export const lockFile = (path: string, since: Date, token: string): FileLock => {
+/** Throws DatabaseInUse. `token` is a text that no other process uses. `isPolling`: the caller tries again. */
+export const lockFile = (path: string, since: Date, token: string, isPolling = false): FileLock => {
   const lockPath = `${realPath(path)}-lock`
   for (let attempt = 1; ; attempt += 1) {
     const before = inodeOf(lockPath)
-    const handle = new BetterSqlite(lockPath, { timeout: BUSY_MS })
+    const handle = new BetterSqlite(lockPath, { timeout: isPolling ? POLL_BUSY_MS : BUSY_MS })
     const opened = inodeOf(lockPath)
     let isTaken = false
     try {
@@ -100,8 +103,10 @@ export const lockFile = (path: string, since: Date, token: string): FileLock => 
       isTaken &&= (before === undefined || before === opened) && inodeOf(lockPath) === opened
     } catch (error) {
       const refusal = isBusy(error) ? inUse(path, handle, token) : error
-      handle.close()
-      throw refusal
+      if (!isRemoved(error)) {
+        handle.close()
+        throw refusal
+      }
     }
     if (isTaken)
       return {

@@ -26,10 +26,12 @@ export interface LockWatchParts {
   /** Whether no other server was started on the file later. */
   readonly isLatest: () => boolean
   readonly files: Pick<OwnFiles, 'fault'>
+  /** Called once when another server has opened the file. */
+  readonly onTaken: () => void
   readonly log: Logger
 }
 
-export const watchLock = ({ lock: first, lockAgain, isLatest, files, log }: LockWatchParts): LockWatch => {
+export const watchLock = ({ lock: first, lockAgain, isLatest, files, onTaken, log }: LockWatchParts): LockWatch => {
   let lock = first
   let isTaken = false
 
@@ -39,6 +41,7 @@ export const watchLock = ({ lock: first, lockAgain, isLatest, files, log }: Lock
       { reason },
       `another server has opened the database while this one runs, because the file ${lock.path} was removed or replaced: this server takes no more writes. Everything it has acknowledged is in the database; stop it`,
     )
+    onTaken()
     throw DatabaseTaken()
   }
   const takeAgain = (): void => {

@@ -5,6 +5,7 @@ import { databaseKinds } from '../../support/database-kinds.ts'
 import { createManualClock, type ManualClock } from '../../support/manual-clock.ts'
 import { until } from '../../support/until.ts'
 import { type DatabaseWatch, watchedDatabase } from '../../support/watched-database.ts'
+import { writersTogether } from '../../support/writers-together.ts'
 import { type Limited, limited } from './limited.ts'
 
 const RATE = 50
@@ -42,7 +43,7 @@ for (const kind of databaseKinds.filter(({ name }) => name !== 'memory')) {
     }
     const settings = { ...place.settings, rate_limit: { requests_per_second: RATE, burst: BURST, ...rate_limit } }
     const server = async (): Promise<Limited> => {
-      const { plugin, watch } = watchedDatabase()
+      const { plugin, watch } = watchedDatabase(writersTogether)
       const made = await limited({ settings, clock, database: plugin })
       watches.push(watch)
       servers.push(made)

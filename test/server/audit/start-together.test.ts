@@ -45,7 +45,9 @@ test('a server that finds no head while another one makes it opens the trail of 
 test('twelve servers that start at once on one fresh PostgreSQL database all start, with one chain', async () => {
   if (chosenKind.name !== 'postgres') return
   const fresh = await chosenKind.fresh()
-  const servers = await Promise.all(Array.from({ length: 12 }, () => audited({ settings: fresh.settings })))
+  const servers = await Promise.all(
+    Array.from({ length: 12 }, () => audited({ settings: fresh.settings, together: true })),
+  )
   const [first] = servers as [(typeof servers)[0]]
   const { ok, head } = await verdictOf(first)
   assert.is(ok, true)

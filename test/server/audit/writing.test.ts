@@ -119,7 +119,8 @@ test('64 writers at once make one chain: as many events as changes, nothing brok
 test('two servers on one database share one chain without a fork', async () => {
   if (persistent.name === 'sqlite') return // has one server that writes
   const { settings, remove } = await persistent.fresh()
-  const start = () => serverWith({ plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY } } })
+  const start = () =>
+    serverWith({ together: true, plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY } } })
   const one = await start()
   const other = await start()
   const EACH = 20
@@ -149,7 +150,8 @@ test('two servers on one database share one chain without a fork', async () => {
 test('servers that write packs of different lengths find one another out: no number is given twice', async () => {
   if (persistent.name === 'sqlite') return // has one server that writes
   const { settings, remove } = await persistent.fresh()
-  const start = () => serverWith({ plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY } } })
+  const start = () =>
+    serverWith({ together: true, plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY } } })
   const [one, other] = [await start(), await start()]
   const id = await create(one, { resourceType: 'Patient' })
   // Each remembers where the trail ended when it wrote last.

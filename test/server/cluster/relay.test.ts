@@ -47,7 +47,11 @@ let token: string
 test.before(async () => {
   fresh = await postgresKind.fresh(plugins)
   const open = async (own: AnyPlugin) => {
-    const server = await smartServer({ plugins: [...plugins, own], settings: { ...settings, ...fresh.settings } })
+    const server = await smartServer({
+      together: true,
+      plugins: [...plugins, own],
+      settings: { ...settings, ...fresh.settings },
+    })
     return { server, address: await server.listen() }
   }
   const first = await open(cluster)

@@ -3,13 +3,13 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type AnyPlugin, type Clock, definePlugin, systemClock } from '../../../kernel/index.ts'
-import database from '../../../plugins/database/index.ts'
 import { Database } from '../../../plugins/database/service.ts'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { until } from '../../support/until.ts'
+import { writersTogether as database } from '../../support/writers-together.ts'
 
 const LOOK_MS = 5_000 // how often a server looks by itself
 const headers = { 'content-type': 'application/fhir+json' }

@@ -59,12 +59,12 @@ for (const kind of databaseKinds)
 for (const kind of databaseKinds.filter(({ name }) => name !== 'memory'))
   test(`an assertion that was used stays used after a restart and on another server, on ${kind.name}`, async () => {
     const fresh = await kind.fresh()
-    let server = await smartServer({ settings: fresh.settings })
+    let server = await smartServer({ settings: fresh.settings, together: true })
     const service = await registerService(server)
     const assertion = await assertionOf(service)
     assert.is((await askToken(server, assertion)).statusCode, 200)
     if (kind.name === 'postgres') {
-      const other = await smartServer({ settings: fresh.settings })
+      const other = await smartServer({ settings: fresh.settings, together: true })
       assert.is((await askToken(other, assertion)).statusCode, 401)
       await other.stop()
     }

@@ -16,8 +16,8 @@ import {
 test('revoked on one server, a token is refused by the other a second later', async () => {
   const clock = createManualClock()
   const fresh = await postgresKind.fresh()
-  const one = await smartServer({ clock, settings: fresh.settings })
-  const other = await smartServer({ clock, settings: fresh.settings })
+  const one = await smartServer({ clock, settings: fresh.settings, together: true })
+  const other = await smartServer({ clock, settings: fresh.settings, together: true })
   const service = await registerService(one)
   const token = await tokenOf(one, service, 'system/*.rs', clock.now())
   const read = () => other.inject({ url: '/Patient', headers: { authorization: `Bearer ${token}` } })

@@ -17,7 +17,7 @@ for (const [kind, servers] of [
   test(`${AT_ONCE} at once on ${kind.name} with ${servers} of a server`, async () => {
     const fresh = await kind.fresh()
     const all = []
-    for (let n = 0; n < servers; n += 1) all.push(await loginClinic({ settings: fresh.settings }))
+    for (let n = 0; n < servers; n += 1) all.push(await loginClinic({ settings: fresh.settings, together: true }))
     const { codes, refreshes, survivors, killed, faults } = await raceTokens(all, { rounds: ROUNDS, at: AT_ONCE })
     assert.equal(codes, Array(ROUNDS).fill(1))
     assert.is(survivors, 0, 'what a code gave ends when it is used again')

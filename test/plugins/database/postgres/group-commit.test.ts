@@ -48,7 +48,7 @@ test.before(async () => {
   const url = server.url(undefined, 'shared').replace(`:${server.port}`, `:${proxy.port}`)
   kernel = await createKernel({
     plugins: [database, notes],
-    settings: { database: { kind: 'postgres', postgres_url: url }, cluster: { db_pool: 4 } },
+    settings: { database: { kind: 'postgres', postgres_url: url }, cluster: { db_pool: 5 } }, // one of them is that of the writer lease
     log: { level: 'silent' },
   })
   await kernel.start()

@@ -1,0 +1,76 @@
+/**
+ * Makes the plugin. Tests make one without the writer lease, in which several servers write into one PostgreSQL: what
+ * they share must stay whole then as well.
+ */
+import { BUILD, definePlugin } from '../../kernel/index.ts'
+import { checkPlace } from './check-place.ts'
+import { clusterSection, databaseSection, fhirDatabaseKeys } from './config.ts'
+import { Database } from './contract.ts'
+import * as errors from './errors.ts'
+import { createLazyDatabase } from './lazy-database.ts'
+import { leaseMigration } from './lease-migration.ts'
+import { openDatabase } from './open.ts'
+import { openReadOnly } from './open-read-only.ts'
+import { pinsMigration } from './pins-migration.ts'
+import * as postgresErrors from './postgres/errors.ts'
+import { insertBufferMigration } from './sqlite/insert-buffer-tables.ts'
+
+const RESTART = 75 // exit code that asks a supervisor to start the process again: EX_TEMPFAIL of sysexits.h
+
+export const makeDatabasePlugin = ({ hasLease }: { readonly hasLease: boolean }) =>
+  definePlugin({
+    name: 'database',
+    description: 'Stores everything in SQLite or PostgreSQL and migrates the schema of all plugins',
+    config: { database: databaseSection, cluster: clusterSection, fhir: fhirDatabaseKeys },
+    provides: [Database],
+    migrations: [pinsMigration, insertBufferMigration, leaseMigration],
+    errors: { ...errors, ...postgresErrors },
+    commands: { migrate: async () => (await import('./commands/migrate.ts')).default },
+    setup({ config: { database, cluster, fhir }, ...host }) {
+      const { provide, readiness, busy, gate, fatal, serves, plugins, clock, random, log } = host
+      checkPlace(database)
+      const late = createLazyDatabase(database.kind, (work) => openReadOnly(database, log, work))
+      provide(Database, late.database)
+      readiness('the file of the database was removed or replaced', async () => late.opened?.isInPlace() ?? true)
+      readiness('the database is away or read-only', async (signal) => (await late.opened?.check(signal)) ?? false)
+      readiness('the watermark cannot be recorded', async () => late.opened?.mayAnswer() ?? true)
+      if (database.kind === 'postgres')
+        gate(() => (late.opened?.mayAnswer() === false ? errors.LeaseUnconfirmed() : undefined))
+      return {
+        async start(signal) {
+          busy('opening the database')
+          if (database.kind !== 'postgres' && database.postgres_url !== undefined)
+            log.warn(`postgres_url is not used: the database is of kind ${database.kind}`)
+          late.open(
+            await openDatabase(
+              {
+                kind: database.kind,
+                sqlitePath: database.sqlite_path,
+                sqliteMmapSize: database.sqlite_mmap_size,
+                postgresUrl: database.postgres_url,
+                pool: cluster.db_pool,
+                release: fhir.version,
+                build: BUILD,
+                plugins,
+                entities: async () => (await Promise.all(plugins.map((plugin) => plugin.entities?.() ?? []))).flat(),
+                lease: {
+                  mode: !serves ? 'try' : hasLease || database.kind !== 'postgres' ? 'wait' : 'none',
+                  onWait(holder) {
+                    busy('waiting for the writer lease')
+                    log.info({ holder }, 'waiting for the writer lease')
+                  },
+                  onTaken: () => busy('opening the database'),
+                  onLost: () => fatal(errors.LeaseLost(), RESTART),
+                },
+                clock,
+                random,
+                log,
+              },
+              signal,
+            ),
+          )
+        },
+        stop: () => late.close(),
+      }
+    },
+  })

@@ -1,0 +1,31 @@
+/** Who this process is, and whether the process of a recorded lease is known to be gone. */
+import { existsSync, readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+import type { Claimant, LeaseRow } from './lease-port.ts'
+
+/**
+ * Changes with each start of the machine, and differs between containers, whose processes have ids of their own. Empty
+ * where the system tells neither: then no process is known to be gone.
+ */
+const bootOf = (): string => {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return ''
+  }
+}
+
+export const ownProcess = (server: string, build: string): Claimant => ({
+  server,
+  host: hostname(),
+  boot: bootOf(),
+  pid: process.pid,
+  build,
+})
+
+/** False where that is not known, such as for a process of another machine. */
+export const isProcessGone =
+  (self: Claimant) =>
+  ({ host, boot, pid }: LeaseRow): boolean =>
+    boot !== '' && boot === self.boot && host === self.host && !existsSync(`/proc/${pid}`)

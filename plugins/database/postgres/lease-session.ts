@@ -1,0 +1,133 @@
+/** The writer lease on PostgreSQL: a session advisory lock, and rows, on a session of its own. */
+import pg from 'pg'
+import type { Clock } from '../../../kernel/index.ts'
+import type { Claimant, LeasePort, LeaseRow, Taken } from '../lease/lease-port.ts'
+import type { Times } from '../lease/times.ts'
+import type { Session } from './session.ts'
+
+// Keys of the lock: arbitrary numbers, the same in every build. "rfhr", 1
+const LOCK = [0x72666872, 1] as const
+const CHANNEL = 'refhir_lease'
+const BLOCKED_MS = 500 // for rows that a transaction of the former holder has locked
+const ATTEMPTS = 6
+// https://www.postgresql.org/docs/17/errcodes-appendix.html
+const LOCK_LATE = '55P03'
+const DIVISION_BY_ZERO = '22012' // nothing was updated
+
+const LOOK = `SELECT epoch, server, host, boot, pid, build, beat, released = 1 AS "isReleased" FROM cluster_lease WHERE one = 1`
+const TRY = `SELECT to_regclass('cluster_lease') IS NOT NULL AS made, CASE WHEN $1 THEN true ELSE pg_try_advisory_lock(${LOCK.join(', ')}) END AS "hasLock"`
+const UNLOCK = `SELECT pg_advisory_unlock(${LOCK.join(', ')})`
+const EVICT = `SELECT pg_terminate_backend(pid) FROM pg_locks
+  WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid() AND classid = ${LOCK[0]} AND objid = ${LOCK[1]} AND objsubid = 2
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`
+/** Whoever has locked the rows: the transaction is the xmax of the version that is seen. */
+const EVICT_BLOCKING = `SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
+  WHERE a.pid <> pg_backend_pid() AND a.backend_xid::text IN (SELECT xmax::text FROM cluster_mark UNION ALL SELECT xmax::text FROM cluster_lease)`
+
+const text = (value: string): string => pg.escapeLiteral(value)
+
+/** One transaction: begins an epoch above both rows, or fails with a division by zero where `where` matches nothing. */
+const beginEpoch = (self: Claimant, term: string, at: number, where: string): string => `BEGIN;
+SET LOCAL lock_timeout = ${BLOCKED_MS};
+SET LOCAL synchronous_commit = on;
+WITH held AS (
+  UPDATE cluster_lease SET epoch = greatest(epoch, (SELECT epoch FROM cluster_mark WHERE one = 1)) + 1, server = ${text(self.server)},
+    host = ${text(self.host)}, boot = ${text(self.boot)}, pid = ${self.pid}, build = ${text(self.build)}, beat = 0, released = 0
+  WHERE one = 1 AND ${where} RETURNING epoch
+), moved AS (
+  UPDATE cluster_mark SET epoch = held.epoch FROM held WHERE one = 1 RETURNING cluster_mark.epoch, cluster_mark.seq
+), told AS (
+  INSERT INTO cluster_epoch (epoch, term, first_seq, server, host, pid, build, at)
+  SELECT epoch, ${text(term)}, seq + 1, ${text(self.server)}, ${text(self.host)}, ${self.pid}, ${text(self.build)}, ${Math.trunc(at)} FROM moved
+)
+SELECT max(epoch) AS epoch, max(seq) AS seq, 1 / count(*) AS one FROM moved;
+COMMIT`
+
+export interface LeaseSessionOptions {
+  readonly session: Session
+  readonly clock: Clock
+  readonly newTerm: () => string
+  readonly times: Pick<Times, 'answer'>
+}
+
+export const createLeaseSession = ({ session, clock, newTerm, times }: LeaseSessionOptions): LeasePort => {
+  let wake: (() => void) | undefined
+  let isListening = false
+  session.on('notification', () => wake?.())
+
+  /** Closes the session where there is no answer in time: what comes later must not be taken for an answer in time. */
+  const run = async (statement: string, params?: readonly unknown[], ms = times.answer): Promise<pg.QueryResult[]> => {
+    const late = clock.deadline(ms)
+    const cut = (): void => session.destroy()
+    late.addEventListener('abort', cut, { once: true })
+    try {
+      const result = (await (params === undefined
+        ? session.query(statement)
+        : session.query(statement, [...params]))) as unknown
+      return Array.isArray(result) ? result : [result as pg.QueryResult]
+    } finally {
+      late.removeEventListener('abort', cut)
+    }
+  }
+  const codeOf = (error: unknown): string => String((error as { code?: unknown }).code)
+
+  const begin = async (self: Claimant, where: string): Promise<Taken | undefined> => {
+    for (let attempt = 1; ; attempt += 1)
+      try {
+        const results = await run(beginEpoch(self, newTerm(), clock.now(), where))
+        const row = results.find(({ command }) => command === 'SELECT')?.rows[0]
+        return { epoch: Number(row.epoch), seq: Number(row.seq) }
+      } catch (error) {
+        if (!session.isUsable) throw error
+        await run('ROLLBACK')
+        if (codeOf(error) === DIVISION_BY_ZERO) return undefined
+        if (codeOf(error) !== LOCK_LATE || attempt === ATTEMPTS) throw error
+        // Without the right to end sessions the next attempt waits again.
+        await run(EVICT_BLOCKING).catch((failure) => {
+          if (!session.isUsable) throw failure
+        })
+      }
+  }
+
+  return {
+    async look(hasLock) {
+      const [tried] = await run(TRY, [hasLock])
+      const { made, hasLock: isMine } = tried!.rows[0] as { made: boolean; hasLock: boolean }
+      if (!made) return { hasLock: isMine, row: undefined }
+      const row = (await run(LOOK))[0]!.rows[0] as LeaseRow | undefined
+      return {
+        hasLock: isMine,
+        row: row && { ...row, epoch: Number(row.epoch), beat: Number(row.beat), pid: Number(row.pid) },
+      }
+    },
+    take: (self, { epoch, beat }) => begin(self, `epoch = ${epoch} AND beat = ${beat}`),
+    renew: (self, epoch) => begin(self, `epoch = ${epoch} AND server = ${text(self.server)} AND released = 0`),
+    async beat(epoch) {
+      // The fence is asked as well: a holder whose commits are refused must not go on beating.
+      const results = await run(
+        `BEGIN; SET LOCAL synchronous_commit = off; UPDATE cluster_lease SET beat = beat + 1 WHERE one = 1 AND epoch = ${epoch} AND EXISTS (SELECT FROM cluster_mark WHERE epoch = ${epoch}); COMMIT`,
+      )
+      return results.find(({ command }) => command === 'UPDATE')?.rowCount === 1
+    },
+    async unlock() {
+      await run(UNLOCK)
+    },
+    async evict() {
+      await run(EVICT).catch((error) => {
+        if (!session.isUsable) throw error
+      })
+    },
+    async release(epoch) {
+      await run(`UPDATE cluster_lease SET released = 1 WHERE one = 1 AND epoch = ${epoch}`)
+      await run(`${UNLOCK}; NOTIFY ${CHANNEL}`)
+    },
+    async woken() {
+      if (!isListening) await run(`LISTEN ${CHANNEL}`)
+      isListening = true
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    },
+    close: () => session.destroy(),
+  }
+}

@@ -1,0 +1,146 @@
+/** A commit of a server that does not hold the writer lease any more stores nothing, however its transaction is made. */
+import pg from 'pg'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { createKernel, definePlugin, type Kernel } from '../../../../kernel/index.ts'
+import database from '../../../../plugins/database/index.ts'
+import { type CommitParticipant, Database, sql, type Transaction } from '../../../../plugins/database/service.ts'
+import { type Postgres, startPostgres } from '../../../support/postgres.ts'
+
+const notes = definePlugin({
+  name: 'notes',
+  migrations: [{ name: 'notes/0001-note', sql: ['CREATE TABLE note (id integer PRIMARY KEY)'] }],
+  setup: () => undefined,
+})
+const insert = sql('test.insert', 'INSERT INTO note (id) VALUES (?)')
+const find = sql('test.find', 'SELECT id FROM note WHERE id = ?')
+const ids = sql('test.ids', 'SELECT id FROM note ORDER BY id')
+const participant: CommitParticipant<number> = {
+  beforeCommit: async (transaction, items) => {
+    for (const id of items) await transaction.run(insert, [id])
+  },
+  finished: () => undefined,
+  refuse: (cause) => cause as never,
+}
+
+let server: Postgres
+let made = 0
+test.before(async () => {
+  server = await startPostgres()
+})
+test.after(() => server?.stop())
+
+interface Place {
+  readonly kernel: Kernel
+  readonly db: Database
+  /** What a server does that takes over. */
+  takeOver(): Promise<unknown>
+  marks(): Promise<{ readonly epoch: number; readonly seq: number }>
+}
+const withPlace = async (work: (place: Place) => Promise<void>): Promise<void> => {
+  made += 1
+  const name = `fenced${made}`
+  await server.createDatabase(name)
+  const kernel = await createKernel({
+    plugins: [database, notes],
+    settings: { database: { kind: 'postgres', postgres_url: server.url(undefined, name) } },
+    log: { level: 'silent' },
+  })
+  await kernel.start()
+  const other = new pg.Client(server.url(undefined, name))
+  await other.connect()
+  try {
+    await work({
+      kernel,
+      db: kernel.get(Database),
+      takeOver: () =>
+        other.query('UPDATE cluster_mark SET epoch = epoch + 1; UPDATE cluster_lease SET epoch = epoch + 1'),
+      async marks() {
+        const { rows } = await other.query('SELECT epoch::int, seq::int FROM cluster_mark')
+        return rows[0]
+      },
+    })
+  } finally {
+    await other.end()
+    await kernel.stop()
+  }
+}
+const keyOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'done',
+    (error) => error.key ?? error.message,
+  )
+
+const WAYS: Readonly<Record<string, (transaction: Transaction, id: number) => Promise<void>>> = {
+  'only writes': async (transaction, id) => void (await transaction.run(insert, [id])),
+  'asks first': async (transaction, id) => {
+    await transaction.get(find, [id])
+    await transaction.run(insert, [id])
+  },
+  'has work before COMMIT': async (transaction, id) => transaction.beforeCommit(participant, id),
+  'asks, and has work before COMMIT': async (transaction, id) => {
+    await transaction.get(find, [id])
+    await transaction.run(insert, [id])
+    transaction.beforeCommit(participant, 1_000 + id)
+  },
+}
+
+for (const [way, work] of Object.entries(WAYS))
+  test(`after another server took over, a transaction that ${way} stores nothing, and the server ends`, () =>
+    withPlace(async ({ kernel, db, takeOver, marks }) => {
+      await db.transact((transaction) => work(transaction, 1))
+      const before = await marks()
+      assert.is(before.seq, 1, 'each commit is counted')
+      const stored = await db.all(ids, [])
+      const late = db.transact(async (transaction) => {
+        await work(transaction, 2)
+        // Between the work and the fence.
+        await takeOver()
+      })
+      assert.is(await keyOf(late), 'database/lease-lost')
+      assert.equal(await db.all(ids, []), stored)
+      assert.equal(await marks(), { epoch: before.epoch + 1, seq: 1 })
+      const { error, exitCode } = await kernel.failed
+      assert.is(error.key, 'database/lease-lost')
+      assert.is(exitCode, 75)
+      assert.is((await kernel.inject('/x')).statusCode, 503)
+    }))
+
+test('those that share a COMMIT are refused together, and none runs again', () =>
+  withPlace(async ({ db, takeOver }) => {
+    await db.transact((transaction) => transaction.run(insert, [1]))
+    await takeOver()
+    let runs = 0
+    const keys = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        keyOf(
+          db.transact((transaction) => {
+            runs += 1
+            return transaction.run(insert, [10 + n])
+          }),
+        ),
+      ),
+    )
+    assert.equal([...new Set(keys)], ['database/lease-lost'])
+    assert.is(runs, 20)
+    assert.equal(await db.all(ids, []), [{ id: 1 }])
+  }))
+
+test('work that every server may do is not fenced, and a transaction that only asks is not counted', () =>
+  withPlace(async ({ db, takeOver, marks }) => {
+    await db.transact((transaction) => transaction.get(find, [1]))
+    assert.is((await marks()).seq, 0)
+    await takeOver()
+    await db.transact((transaction) => transaction.run(insert, [1]), { shared: true })
+    await db.transact(
+      async (transaction) => {
+        await transaction.get(find, [2])
+        await transaction.run(insert, [2])
+      },
+      { shared: true },
+    )
+    assert.equal(await db.all(ids, []), [{ id: 1 }, { id: 2 }])
+    assert.is((await marks()).seq, 0)
+  }))
+
+test.run()
