@@ -1,5 +1,5 @@
 /** Of several servers on one database one writes; the others listen, wait for the writer lease and take it over. Spec: Cluster behavior. */
-// database: sqlite, and postgres; a database in memory has one process
+// database: sqlite, because it starts servers on SQLite and on PostgreSQL itself
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { postgresKind, sqliteKind } from '../../support/database-kinds.ts'
