@@ -124,9 +124,10 @@ test('while PostgreSQL is read-only writes and /readyz are 503; afterwards every
   assert.equal([...new Set(reads.map(({ statusCode }) => statusCode))], [200])
   assert.is((await kernel.inject('/livez')).statusCode, 200)
   await postgres.admin(`ALTER DATABASE ${name} RESET default_transaction_read_only`)
+  // The writer lease has to be confirmed again, after which no session is left that refuses writes.
+  await untilReady(kernel)
   const created = await Promise.all(Array.from({ length: 40 }, () => create(kernel)))
   assert.equal([...new Set(created.map(({ statusCode }) => statusCode))], [201])
-  await untilReady(kernel)
   await kernel.stop()
 })
 
