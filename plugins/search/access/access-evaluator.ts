@@ -5,7 +5,7 @@
 import type { Right, Ruling } from '../../../kernel/index.ts'
 import { chain, type MaybePromise, type Transaction } from '../../database/service.ts'
 import type { ReferenceWalker } from '../../model/service.ts'
-import { type ChangeRights, type StoredVersion, UNGUARDED, type WriteGuard } from '../../storage/service.ts'
+import { type ChangeRights, Contended, type StoredVersion, UNGUARDED, type WriteGuard } from '../../storage/service.ts'
 import type { FoundRows } from '../index/index-findings.ts'
 import { type AccessFilter, createAccessFilter, UNRESTRICTED } from './access-filter.ts'
 import { createGrantCompiler, type GrantCompiler } from './compiled-grants.ts'
@@ -13,6 +13,9 @@ import { type AccessContext, type ContentRightsParts, createContentRights, type 
 import { extent } from './extent.ts'
 import { createWriteGuard } from './restricted-guard.ts'
 import { createSecurityContexts, type SecurityContexts } from './security-context.ts'
+
+/** Versions of a resource that are decided on for one read, each after the one before was replaced meanwhile. */
+const MAX_ATTEMPTS = 5
 
 export interface AccessEvaluator {
   /** The ruling as search conditions. */
@@ -22,6 +25,12 @@ export interface AccessEvaluator {
    * where something has to be read.
    */
   allows(request: AccessContext, ruling: Ruling, right: Right, version: StoredVersion): MaybePromise<boolean>
+  /**
+   * Returns the current version if the caller may read it, otherwise undefined. `version` was read as the current one.
+   * Where its security context decides, it may have been replaced before the context was read: then the version that
+   * replaced it is decided on and returned. Throws Contended when that happens too often.
+   */
+  readable(request: AccessContext, ruling: Ruling, version: StoredVersion): MaybePromise<StoredVersion | undefined>
   /** The guard for changes of a type. All of `rights` must apply to the current version. */
   guardFor(request: AccessContext, ruling: Ruling, type: string, rights: ChangeRights): MaybePromise<WriteGuard>
   /** The same evaluator with another source for the rows of large versions. */
@@ -89,24 +98,57 @@ const createOver = (
       isAllowed ? allowsContexts(request, ruling, contextsFor(request, ruling, version)) : false,
     )
 
+  const filter: AccessEvaluator['filter'] = (request, ruling) =>
+    ruling.restrictions.length === 0
+      ? UNRESTRICTED
+      : createAccessFilter(ruling, criteria, {
+          ownUrl: request.ownUrl,
+          now: now(),
+          snapshotKey: Number.MAX_SAFE_INTEGER,
+        })
+
+  const allows: AccessEvaluator['allows'] = (request, ruling, right, version) => {
+    const { type } = version
+    const told = extent(ruling, type, right)
+    if (told !== 'some') return told === 'all'
+    if (!version.deleted) return allowsHeld(request, ruling, right, version)
+    return store
+      .vread(type, version.id, version.version - 1)
+      .then((before) => before !== undefined && !before.deleted && allowsHeld(request, ruling, right, before))
+  }
+
+  /** Whether a security context decides on the version. The one of a deletion is in the version before it. */
+  const dependsOnContext = (request: AccessContext, ruling: Ruling, version: StoredVersion): boolean =>
+    version.deleted
+      ? version.type === 'Binary' && !ruling.covers(['r'])
+      : contextsFor(request, ruling, version).length > 0
+
+  /**
+   * A version that is current before and after its security context is read was current together with it, so the two
+   * belong to one state of the data.
+   */
+  const readable = (
+    request: AccessContext,
+    ruling: Ruling,
+    version: StoredVersion,
+    attempt: number,
+  ): MaybePromise<StoredVersion | undefined> =>
+    chain(allows(request, ruling, 'r', version), (isAllowed) => {
+      const result = isAllowed ? version : undefined
+      if (!dependsOnContext(request, ruling, version)) return result
+      return chain(store.isCurrent(version), (isCurrent) => {
+        if (isCurrent) return result
+        if (attempt === MAX_ATTEMPTS) throw Contended()
+        return chain(store.read(version.type, version.id), (next) =>
+          next === undefined ? undefined : readable(request, ruling, next, attempt + 1),
+        )
+      })
+    })
+
   return {
-    filter: (request, ruling) =>
-      ruling.restrictions.length === 0
-        ? UNRESTRICTED
-        : createAccessFilter(ruling, criteria, {
-            ownUrl: request.ownUrl,
-            now: now(),
-            snapshotKey: Number.MAX_SAFE_INTEGER,
-          }),
-    allows(request, ruling, right, version) {
-      const { type } = version
-      const told = extent(ruling, type, right)
-      if (told !== 'some') return told === 'all'
-      if (!version.deleted) return allowsHeld(request, ruling, right, version)
-      return store
-        .vread(type, version.id, version.version - 1)
-        .then((before) => before !== undefined && !before.deleted && allowsHeld(request, ruling, right, before))
-    },
+    filter,
+    allows,
+    readable: (request, ruling, version) => readable(request, ruling, version, 1),
     guardFor(request, ruling, type, rights) {
       if (ruling.covers()) return UNGUARDED
       const compile = compilerFor(request, ruling)
