@@ -5,17 +5,16 @@
 import type { Right, Ruling } from '../../../kernel/index.ts'
 import { chain, type MaybePromise, type Transaction } from '../../database/service.ts'
 import type { ReferenceWalker } from '../../model/service.ts'
-import { type ChangeRights, Contended, type StoredVersion, UNGUARDED, type WriteGuard } from '../../storage/service.ts'
+import { type ChangeRights, type StoredVersion, UNGUARDED, type WriteGuard } from '../../storage/service.ts'
 import type { FoundRows } from '../index/index-findings.ts'
 import { type AccessFilter, createAccessFilter, UNRESTRICTED } from './access-filter.ts'
 import { createGrantCompiler, type GrantCompiler } from './compiled-grants.ts'
 import { type AccessContext, type ContentRightsParts, createContentRights, type LargeRows } from './content-rights.ts'
 import { extent } from './extent.ts'
+import { grantResult } from './grant-result.ts'
+import { createReadable } from './readable.ts'
 import { createWriteGuard } from './restricted-guard.ts'
 import { createSecurityContexts, type SecurityContexts } from './security-context.ts'
-
-/** Versions of a resource that are decided on for one read, each after the one before was replaced meanwhile. */
-const MAX_ATTEMPTS = 5
 
 export interface AccessEvaluator {
   /** The ruling as search conditions. */
@@ -117,38 +116,19 @@ const createOver = (
       .then((before) => before !== undefined && !before.deleted && allowsHeld(request, ruling, right, before))
   }
 
-  /** Whether a security context decides on the version. The one of a deletion is in the version before it. */
-  const dependsOnContext = (request: AccessContext, ruling: Ruling, version: StoredVersion): boolean =>
-    version.deleted
-      ? version.type === 'Binary' && !ruling.covers(['r'])
-      : contextsFor(request, ruling, version).length > 0
-
-  /**
-   * A version that is current before and after its security context is read was current together with it, so the two
-   * belong to one state of the data.
-   */
-  const readable = (
-    request: AccessContext,
-    ruling: Ruling,
-    version: StoredVersion,
-    attempt: number,
-  ): MaybePromise<StoredVersion | undefined> =>
-    chain(allows(request, ruling, 'r', version), (isAllowed) => {
-      const result = isAllowed ? version : undefined
-      if (!dependsOnContext(request, ruling, version)) return result
-      return chain(store.isCurrent(version), (isCurrent) => {
-        if (isCurrent) return result
-        if (attempt === MAX_ATTEMPTS) throw Contended()
-        return chain(store.read(version.type, version.id), (next) =>
-          next === undefined ? undefined : readable(request, ruling, next, attempt + 1),
-        )
-      })
-    })
+  const readable = createReadable({
+    ...{ search, store, filter, allows, contextsFor },
+    isUndecided: (request, ruling, version) =>
+      chain(
+        compilerFor(request, ruling)(version.type, 'r'),
+        (compiled) => grantResult(compiled, version, subjectOf) === undefined,
+      ),
+  })
 
   return {
     filter,
     allows,
-    readable: (request, ruling, version) => readable(request, ruling, version, 1),
+    readable,
     guardFor(request, ruling, type, rights) {
       if (ruling.covers()) return UNGUARDED
       const compile = compilerFor(request, ruling)

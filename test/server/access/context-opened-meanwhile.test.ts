@@ -75,9 +75,8 @@ test.before(async () => {
     plugins: [plugin, stubDefinitions('all'), ...fhirPlugins, gate],
     settings: { conformance: { update_as_create: true }, fhir: { cache_bytes: 0 } },
   })
-  const item = { reference: 'Binary/b' }
   await flip(false)
-  await change(put({ resourceType: 'List', id: 'l', status: 'current', mode: 'working', entry: [{ item }] }))
+  await change(put(list(true)))
 })
 test.after(() => server.stop())
 
@@ -88,18 +87,23 @@ interface Asked {
   readonly body?: unknown
   /** Also queries inside its transaction are held up. */
   readonly isTransaction?: boolean
+  /** Also queries for several rows are held up. */
+  readonly isSearching?: boolean
 }
 
 /** Asks with a change before the nth query for one row; false when there was no such query. */
 const askMeanwhile = async (asked: Asked, part: string, nth: number, meanwhile: () => Promise<unknown>) => {
   let count = 0
-  watch.beforeOne = (isInTransaction) => {
+  const held = (isInTransaction: boolean): Promise<unknown> | undefined => {
     if (isInTransaction && asked.isTransaction !== true) return undefined
     count += 1
     if (count !== nth) return undefined
     watch.beforeOne = undefined
+    watch.before = undefined
     return meanwhile()
   }
+  watch.beforeOne = held
+  if (asked.isSearching) watch.before = async () => held(false)
   const { method = 'GET', url = '/Binary/b', headers, body } = asked
   const answer = await server.inject({
     method,
@@ -108,6 +112,7 @@ const askMeanwhile = async (asked: Asked, part: string, nth: number, meanwhile: 
     ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
   })
   watch.beforeOne = undefined
+  watch.before = undefined
   return { answer, isDone: count < nth, count }
 }
 
@@ -166,6 +171,44 @@ for (const part of ['content', 'index'])
       await change(DELETION)
       const { answer, isDone } = await askMeanwhile({}, part, nth, () => flip(true))
       assert.ok([200, 404].includes(answer.statusCode), `before query ${nth}: ${answer.statusCode} ${answer.body}`)
+      if (isDone) break
+    }
+  })
+
+const list = (isListed: boolean): Json => ({
+  ...{ resourceType: 'List', id: 'l', status: 'current', mode: 'working' },
+  ...(isListed ? { entry: [{ item: { reference: 'Binary/b' } }] } : {}),
+})
+/** With a second reference, which counts as a security context too. */
+const twice = {
+  ...binary(false),
+  securityContext: {
+    reference: 'Basic/s',
+    extension: [{ url: 'http://example.org/second', valueReference: { reference: 'Basic/s2' } }],
+  },
+}
+const second = (isOpen: boolean): Json => ({ ...basic(isOpen), id: 's2' })
+/** Two states, in neither of which the Binary may be read, though each of the others is open in one. */
+const TURNS: readonly (readonly [name: string, part: string, first: readonly Json[], then: readonly Json[]])[] = [
+  [
+    'a List that grants it and its context take turns',
+    'listed',
+    [put(binary(false)), put(list(true)), put(basic(false))],
+    [put(list(false)), put(basic(true))],
+  ],
+  [
+    'its two contexts take turns',
+    'content',
+    [put(twice), put(basic(true)), put(second(false))],
+    [put(basic(false)), put(second(true))],
+  ],
+]
+for (const [name, part, first, then] of TURNS)
+  test(`a Binary that is closed in every state is not shown while ${name}`, async () => {
+    for (let nth = 1; nth <= MOST_QUERIES; nth += 1) {
+      await change(...first)
+      const { answer, isDone } = await askMeanwhile({ isSearching: true }, part, nth, () => change(...then))
+      assert.is(answer.statusCode, 404, `before query ${nth}: ${answer.statusCode} ${answer.body}`)
       if (isDone) break
     }
   })
