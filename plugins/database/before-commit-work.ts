@@ -10,11 +10,6 @@ export class BeforeCommitWork {
     return this.#items.size === 0
   }
 
-  /** True once a participant's `beforeCommit` was called. */
-  get isClosing(): boolean {
-    return this.#closing !== undefined
-  }
-
   add(participant: CommitParticipant<any>, item: unknown): void {
     const items = this.#items.get(participant)
     if (items === undefined) this.#items.set(participant, [item])

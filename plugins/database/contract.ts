@@ -122,10 +122,10 @@ export interface Transaction {
   run(statement: Sql, params: readonly SqlParam[]): MaybePromise<void>
   /**
    * Takes the lock of this name until the end of this transaction, so that no other transaction of any process gets
-   * past here. SQLite has one writer and never waits. When the lock cannot be had in time it fails with an error for
+   * past here; with `isShared` others that share it do. SQLite has one writer and never waits. When the lock cannot be had in time it fails with an error for
    * which `isHeldUp` is true.
    */
-  hold(name: string): MaybePromise<void>
+  hold(name: string, isShared?: boolean): MaybePromise<void>
   /**
    * Waits for transactions of this process that called it with the same name and have not ended. Use it before a
    * statement that would wait for them in PostgreSQL and meanwhile occupy a session. Does nothing once this transaction

@@ -100,12 +100,12 @@ export const lockCurrent = lock('fhir.lock', 'NO KEY UPDATE')
 /** The same before a deletion: the stronger lock also keeps others from adding references to the resource. */
 export const lockForDelete = lock('fhir.lock-doomed', 'UPDATE')
 // The parameter is JSON, [[type, id], …]. A nested loop over it locks the rows in its order; OFFSET 0 keeps the planner from
-// joining otherwise. The count keeps the rows in the database.
+// joining otherwise. Gives the places in the list of those that exist.
 const lockRows = (name: string, strength: string) => {
   const targets =
-    '(SELECT (t.one ->> 0)::int AS type, t.one ->> 1 AS id FROM jsonb_array_elements(?::jsonb) WITH ORDINALITY AS t(one, at) ORDER BY t.at OFFSET 0) w'
+    '(SELECT t.at, (t.one ->> 0)::int AS type, t.one ->> 1 AS id FROM jsonb_array_elements(?::jsonb) WITH ORDINALITY AS t(one, at) ORDER BY t.at OFFSET 0) w'
   const locked = `SELECT r.rid FROM resource r WHERE r.type = w.type AND r.id = w.id FOR ${strength} OF r`
-  return sql(name, `SELECT count(*) AS locked FROM ${targets} CROSS JOIN LATERAL (${locked}) f`)
+  return sql(name, `SELECT (w.at - 1)::int AS at FROM ${targets} CROSS JOIN LATERAL (${locked}) f`)
 }
 /** PostgreSQL only: `lockCurrent` of several resources. */
 export const lockSeveral = lockRows('fhir.lock-several', 'NO KEY UPDATE')

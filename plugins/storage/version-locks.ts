@@ -1,7 +1,14 @@
 /** Locks of resources and names, until the end of a transaction. On SQLite there is one writer, which needs few of them. */
 import { isHeldUp, type MaybePromise, type Transaction } from '../database/service.ts'
 import { Contended } from './errors.ts'
-import { lockCurrent, lockForDelete, lockSeveral, lockSeveralForDelete, type VersionRow } from './tables.ts'
+import {
+  lockCurrent,
+  lockForDelete,
+  lockSeveral,
+  lockSeveralForDelete,
+  readCurrent,
+  type VersionRow,
+} from './tables.ts'
 import { toVersion } from './to-version.ts'
 import type { TypeCodes } from './type-codes.ts'
 import type { StoredVersion } from './version.ts'
@@ -22,16 +29,24 @@ export interface VersionLocks {
     forDelete?: boolean,
   ): MaybePromise<void>
   /**
-   * Takes a named lock until the end of the transaction. On SQLite it does nothing, because there is one writer. Throws
-   * Contended if others hold the lock for too long.
+   * Takes a named lock until the end of the transaction; with `isShared` only those exclude it that do not share it. On
+   * SQLite it does nothing, because there is one writer. Throws Contended if others hold the lock for too long.
    */
-  advisoryLock(transaction: Transaction, name: string): Promise<void>
+  advisoryLock(transaction: Transaction, name: string, isShared?: boolean): Promise<void>
 }
+
+const keyOf = ({ type, id }: { readonly type: string; readonly id: string }): string => `${type}/${id}`
 
 /** `isAlone`: no other server may write. */
 export const createVersionLocks = (codes: TypeCodes, isAlone: boolean): VersionLocks => {
-  /** Names that a transaction has locked: several conditions on a type ask for the same lock. */
-  const namedLocks = new WeakMap<Transaction, Set<string>>()
+  /** Names that a transaction has locked, and whether it shares the lock: several conditions on a type ask for the same. */
+  const namedLocks = new WeakMap<Transaction, Map<string, boolean>>()
+
+  /**
+   * What did not exist when a transaction took its locks. If it exists later, it would be locked out of order, behind what
+   * the transaction holds by then: the transaction begins again.
+   */
+  const absent = new WeakMap<Transaction, ReadonlySet<string>>()
 
   const lockRows: (...given: Parameters<VersionLocks['lockAll']>) => Promise<void> = async (
     transaction,
@@ -43,7 +58,11 @@ export const createVersionLocks = (codes: TypeCodes, isAlone: boolean): VersionL
     try {
       const turn = first === undefined ? undefined : transaction.queue(`${first.type}/${first.id}`)
       if (turn instanceof Promise) await turn
-      await transaction.all(forDelete ? lockSeveralForDelete : lockSeveral, [JSON.stringify(rows)])
+      const statement = forDelete ? lockSeveralForDelete : lockSeveral
+      const locked = await transaction.all<{ at: number }>(statement, [JSON.stringify(rows)])
+      if (locked.length === rows.length) return
+      const there = new Set(locked.map(({ at }) => at))
+      absent.set(transaction, new Set(targets.filter((_, at) => !there.has(at)).map(keyOf)))
     } catch (error) {
       throw isHeldUp(error) ? Contended() : error
     }
@@ -51,6 +70,11 @@ export const createVersionLocks = (codes: TypeCodes, isAlone: boolean): VersionL
 
   return {
     async lock(transaction, type, id, forDelete = false) {
+      if (absent.get(transaction)?.has(keyOf({ type, id }))) {
+        const now = await transaction.get<VersionRow>(readCurrent, [codes.code(type) ?? 0, id])
+        if (now !== undefined) throw Contended()
+        return undefined
+      }
       const statement = forDelete ? lockForDelete : lockCurrent
       try {
         const turn = transaction.queue(`${type}/${id}`)
@@ -63,13 +87,13 @@ export const createVersionLocks = (codes: TypeCodes, isAlone: boolean): VersionL
     lockAll(transaction, targets, forDelete = false) {
       return isAlone ? undefined : lockRows(transaction, targets, forDelete)
     },
-    async advisoryLock(transaction, name) {
-      const held = namedLocks.get(transaction) ?? new Set()
-      if (held.has(name)) return
+    async advisoryLock(transaction, name, isShared = false) {
+      const held = namedLocks.get(transaction) ?? new Map<string, boolean>()
+      if (held.get(name) === false || (isShared && held.has(name))) return
       try {
-        const taken = transaction.hold(name)
+        const taken = transaction.hold(name, isShared)
         if (taken instanceof Promise) await taken
-        namedLocks.set(transaction, held.add(name))
+        namedLocks.set(transaction, held.set(name, isShared))
       } catch (error) {
         throw isHeldUp(error) ? Contended() : error
       }

@@ -85,13 +85,13 @@ export const kindOfFailure = (error: unknown): string =>
 /**
  * True when the server rolled the transaction back and a retry may succeed: after a deadlock, after a row that another
  * transaction inserted since this one looked for it, or on a read-only session. `attempt` is how often it failed with
- * this kind of failure. With `isClosing` the failure came from a commit participant, whose row gets another number each
- * time: then another conflict means little, and there are more attempts.
+ * this kind of failure. A constraint is violated again by another row of a transaction with many, or by a participant
+ * whose row gets another number each time, so that another conflict means little.
  */
-export const isRetryable = (error: unknown, attempt: number, isClosing = false): boolean => {
+export const isRetryable = (error: unknown, attempt: number): boolean => {
   if (!(error instanceof PostgresError)) return false
   if (DEADLOCKS.has(error.code)) return attempt < MAX_ATTEMPTS
   // Nothing was written, and a retry gets a new session.
   if (error.code === READ_ONLY) return attempt < 2
-  return error.code === UNIQUE && attempt < (isClosing ? MAX_ATTEMPTS : 2)
+  return error.code === UNIQUE && attempt < MAX_ATTEMPTS
 }

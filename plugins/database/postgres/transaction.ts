@@ -21,6 +21,10 @@ export const MAX_BYTES = 1024 * 1024
 const begin = sql('begin', 'BEGIN')
 const commit = sql('commit', 'COMMIT')
 const rollback = sql('rollback', 'ROLLBACK')
+const holdNameShared = sql(
+  'hold-shared',
+  'SELECT 1 AS held FROM (SELECT pg_advisory_xact_lock_shared(hashtextextended(?, 0))) AS l',
+)
 const holdName = sql('hold', 'SELECT 1 AS held FROM (SELECT pg_advisory_xact_lock(hashtextextended(?, 0))) AS l')
 
 /** A statement that changes nothing but locks, numbers of sequences and settings. */
@@ -213,9 +217,9 @@ export const openTransaction = ({
         sent.catch(() => {}) // COMMIT reports the failure at the latest
         return sent
       },
-      async hold(name) {
-        await queue(name)
-        await ask(holdName, [name])
+      async hold(name, isShared = false) {
+        if (!isShared) await queue(name)
+        await ask(isShared ? holdNameShared : holdName, [name])
       },
       queue,
       assertOptimistically(statement, params) {

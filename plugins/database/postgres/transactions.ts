@@ -28,11 +28,8 @@ type Attempt<T> =
       /** To be called once it is on disk. */
       readonly told: readonly (() => void)[]
     }
-  /**
-   * `isAlone`: the retry must not share a COMMIT, and has to query what it asserted. `isClosing`: the failure came from
-   * a commit participant.
-   */
-  | { readonly failure: unknown; readonly error: unknown; readonly isAlone: boolean; readonly isClosing: boolean }
+  /** `isAlone`: the retry must not share a COMMIT, and has to query what it asserted. */
+  | { readonly failure: unknown; readonly error: unknown; readonly isAlone: boolean }
 
 export interface Transactions {
   readonly transact: Database['transact']
@@ -153,8 +150,7 @@ export const createTransactions = (parts: TransactionsParts): Transactions => {
       const { failure, hasAssertion } = open
       // An error that `work` threw after a wrong assertion may be a consequence of it, so `work` runs again.
       const isMistaken = hasAssertion && (failure === undefined ? !isDone : isRefusal(failure))
-      const { isClosing } = beforeCommitWork
-      return { failure, error, isAlone: error instanceof RolledBackByGroup || isMistaken, isClosing }
+      return { failure, error, isAlone: error instanceof RolledBackByGroup || isMistaken }
     }
   }
   const transact: Database['transact'] = async (
@@ -176,7 +172,7 @@ export const createTransactions = (parts: TransactionsParts): Transactions => {
         const count = (failed.get(kind) ?? 0) + 1
         // What was to be written at its end is told nothing of it.
         if (saysOutdated(outcome.failure)) throw fromPostgres(outcome.failure)
-        if (!isRetryable(outcome.failure, count, outcome.isClosing)) throw fromPostgres(outcome.error)
+        if (!isRetryable(outcome.failure, count)) throw fromPostgres(outcome.error)
         failed.set(kind, count)
         // On a session of the same age it would fail again.
         if (isReadOnly(outcome.failure)) await pool.retiring

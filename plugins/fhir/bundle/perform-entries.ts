@@ -98,13 +98,19 @@ const readAll = async (
 }
 
 /** Two entries whose conditions found nothing must not both create a match for the same condition. */
-const confirmAll = async (here: View, located: readonly Located[], progress: CurrentChange): Promise<void> => {
+const confirmAll = async (
+  here: View,
+  located: readonly Located[],
+  changed: readonly Changed[],
+  progress: CurrentChange,
+): Promise<void> => {
+  const own = new Set(changed.map(({ version }) => `${version.type}/${version.id}`))
   const byType = Map.groupBy(located, ({ step }) => step.addressed.interaction.type)
   for (const { step, target } of located) {
     const { interaction } = step.addressed
     if (target.confirm === undefined || byType.get(interaction.type)?.length === 1) continue
     progress.interaction = interaction
-    await target.confirm(here)
+    await target.confirm(here, own)
   }
 }
 
@@ -130,7 +136,7 @@ export const performEntries = async (
   await lockTargets(here, opened, prepared.map(toLocked))
   await resolved.verify(here)
   const changed = await changeAll(run, opened, here, prepared, progress)
-  await confirmAll(here, located, progress)
+  await confirmAll(here, located, changed, progress)
   await readAll(run, here, reads, progress)
   progress.interaction = undefined
   await emit(run, here, { kind: 'transaction' }, { status: 200, shows: 'nothing' })

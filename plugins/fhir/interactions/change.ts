@@ -34,7 +34,7 @@ export interface ChangeTarget {
   /** For an update whose criteria found nothing: throws when a resource with its id exists. */
   readonly checkReplaced?: (current: StoredVersion) => void
   /** In a Bundle, after all its changes: throws 412 when another change has made a second match for the condition. */
-  confirm?: ((view: View) => Promise<void>) | undefined
+  confirm?: ((view: View, own: ReadonlySet<string>) => Promise<void>) | undefined
 }
 
 export type PreparedChange =

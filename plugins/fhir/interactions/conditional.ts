@@ -5,7 +5,7 @@
  * Why two of them cannot both create a match for one criterion: an interaction whose search found nothing takes a lock
  * on the type before it searches inside its transaction (on SQLite there is one writer at a time), and holds it until
  * COMMIT. So the second one searches after the first one has committed. An interaction whose search found something
- * creates nothing, and locks what it has found instead.
+ * creates nothing: it shares the lock with its like, and locks what it has found.
  *
  * The second search must use nothing that was read from the database before the lock. So its conditions are built
  * again: the systems of a code, the kinds of references in use, restrictions of the ruling. The codes of a value set
@@ -27,6 +27,7 @@ import type { View } from '../view.ts'
 import { conditionLock } from './lock-targets.ts'
 import { type InteractionRequest, interactionOf } from './request.ts'
 
+const MAX_CONFIRMED = 1_000 // matches that are looked through after the changes; nearly always there is one
 const PRESENTATION = new Set(['_format', '_pretty', '_summary', '_elements'])
 
 /** The criteria of a query. Throws 412 when there are none. */
@@ -58,8 +59,11 @@ export interface LocatedMatch {
    * the resource with the id `own`, so that it cannot begin to match, and returns its current version.
    */
   verify(view: View, transaction: Transaction, own?: string): Promise<StoredVersion | undefined>
-  /** Inside the transaction, after all its changes: throws 412 when several resources match by now. */
-  confirm(view: View): Promise<void>
+  /**
+   * Inside the transaction, after all its changes: throws 412 when several of its own resources match by now. `own`:
+   * `Type/id` of each. What others have made meanwhile without a condition counts for the next conditional interaction.
+   */
+  confirm(view: View, own: ReadonlySet<string>): Promise<void>
 }
 
 export interface LocatedMatches {
@@ -90,7 +94,8 @@ export const locateMatches = async (
   return {
     found,
     async verify(here, transaction, own) {
-      if (found.length === 0) await here.reads.advisoryLock(transaction, conditionLock(type))
+      // Shared by those that found something: they create nothing, and may make something match for those that did not.
+      await here.reads.advisoryLock(transaction, conditionLock(type), found.length > 0)
       // Locked before the second search, so that its result holds until COMMIT. In the order of ids, so that
       // transactions cannot deadlock.
       for (const id of found.map((version) => version.id).sort()) await here.reads.lock(transaction, type, id)
@@ -99,8 +104,9 @@ export const locateMatches = async (
       if (now.length !== found.length || now.some(({ rid }, at) => rid !== found[at]?.rid)) throw Contended()
       return held
     },
-    async confirm(here) {
-      if ((await match.find(here.search, 2)).length > 1) throw ManyMatches(type)
+    async confirm(here, own) {
+      const now = await match.find(here.search, MAX_CONFIRMED)
+      if (now.filter((version) => own.has(`${version.type}/${version.id}`)).length > 1) throw ManyMatches(type)
     },
   }
 }

@@ -5,7 +5,7 @@
 
 import type { Clock, Random } from '../../../kernel/index.ts'
 import { type TypeCatalog, typeOf } from '../../model/service.ts'
-import { newId } from '../../storage/service.ts'
+import { Contended, newId } from '../../storage/service.ts'
 import { HeaderMalformed } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
 import { readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
@@ -45,7 +45,16 @@ const locateExisting = async (
   condition: string,
 ): Promise<ChangeTarget> => {
   const { found, verify, confirm } = await locateMatch(view, request, type, condition)
-  return { id: found?.id ?? newId(parts), found, verify, confirm: found === undefined ? confirm : undefined }
+  if (found === undefined) return { id: newId(parts), verify, confirm }
+  return {
+    id: found.id,
+    found,
+    async verify(here, transaction) {
+      await verify(here, transaction)
+      // The version that was found is the answer: in a transaction it has to be the current one.
+      if ((await here.reads.read(type, found.id))?.version !== found.version) throw Contended()
+    },
+  }
 }
 
 export const create =

@@ -36,10 +36,12 @@ const allRows = (targets: readonly LockedTarget[]): readonly Row[] => {
   return [...rows].sort(([one], [other]) => byText(one, other)).map(([, row]) => row)
 }
 
-/** Types with conditions that found nothing: nobody may create a match meanwhile. */
-const typesOf = (targets: readonly LockedTarget[]): readonly string[] => {
-  const types = targets.filter(({ target }) => target.verify !== undefined && target.found === undefined)
-  return [...new Set(types.map(({ type }) => type))].sort()
+/** Types with conditions, in order, and whether all of them found something: see conditional.ts. */
+const typesOf = (targets: readonly LockedTarget[]): readonly (readonly [type: string, isShared: boolean])[] => {
+  const types = new Map<string, boolean>()
+  for (const { type, target } of targets)
+    if (target.verify !== undefined) types.set(type, types.get(type) !== false && target.found !== undefined)
+  return [...types].sort(([one], [other]) => byText(one, other))
 }
 
 /**
@@ -55,7 +57,7 @@ export const lockTargets = async (
   targets: readonly LockedTarget[],
 ): Promise<void> => {
   const { reads } = here
-  for (const type of typesOf(targets)) await reads.advisoryLock(transaction, conditionLock(type))
+  for (const [type, isShared] of typesOf(targets)) await reads.advisoryLock(transaction, conditionLock(type), isShared)
   const rows = allRows(targets)
   if (rows.length > 1) {
     await reads.lockAll(transaction, rows)
@@ -65,5 +67,5 @@ export const lockTargets = async (
   for (const { target } of targets) await target.verify?.(here, transaction)
 }
 
-/** The named lock of conditions that found nothing in a type. */
+/** The named lock of conditions on a type. */
 export const conditionLock = (type: string): string => `conditional/${type}`

@@ -229,10 +229,11 @@ const applyAll = async (
     }
   }
   await write.complete(request, transaction, changed, issuesOfRefusal, progress)
+  const own = new Set(changed.map(({ version }) => `${version.type}/${version.id}`))
   for (const { addressed, target, wanted } of ready) {
     if (target.confirm === undefined || ready.filter((one) => one.wanted.type === wanted.type).length === 1) continue
     progress.interaction = addressed.interaction
-    await target.confirm(here)
+    await target.confirm(here, own)
   }
   progress.interaction = undefined
   return { changed, made: { changed: results } }

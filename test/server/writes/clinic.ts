@@ -29,6 +29,7 @@ const DEFINITIONS = [
   'Coding',
   'CodeableConcept',
   'Quantity',
+  'SearchParameter',
   'Attachment',
   'Annotation',
 ]

@@ -19,19 +19,45 @@ export const CONTAINED = 2 ** 52
 
 const BATCH_ROWS =
   'SELECT rid, type, id, flags, body FROM resource WHERE type = ? AND rid > ? AND rid <= ? AND (flags & 1) = 0 ORDER BY rid LIMIT ?'
-// FOR UPDATE makes a concurrent change of the same resource wait for the few milliseconds of the batch. Otherwise
-// this batch could add rows of the version it has read after the change has written those of its successor.
-const readBatch = sql('search.backfill-batch', { sqlite: BATCH_ROWS, postgres: `${BATCH_ROWS} FOR UPDATE` })
+// The lock makes a concurrent change of the same resource wait for the few milliseconds of the batch. Otherwise this batch
+// could add rows of the version it has read after the change has written those of its successor. Locks are taken in the
+// order of `Type/id`, as transactions with several changes take theirs, so that the two cannot deadlock. A resource that was
+// deleted meanwhile has a `place` and nothing else.
+const LOCKED =
+  'LEFT JOIN LATERAL (SELECT r.rid, r.type, r.id, r.flags, r.body FROM resource r WHERE r.rid = w.place AND (r.flags & 1) = 0 FOR NO KEY UPDATE OF r) l ON true'
+const readBatch = sql('search.backfill-batch', {
+  sqlite: `SELECT rid AS place, * FROM (${BATCH_ROWS})`,
+  postgres: `SELECT w.place, l.* FROM (SELECT b.rid AS place FROM (${BATCH_ROWS}) b ORDER BY b.id COLLATE "C" OFFSET 0) w ${LOCKED}`,
+})
 
-const CONTAINER = 'SELECT rid, type, id, flags, body FROM resource WHERE rid = ? AND (flags & 1) = 0'
-const readContainer = sql('search.backfill-container', { sqlite: CONTAINER, postgres: `${CONTAINER} FOR UPDATE` })
+const HELD = 'SELECT r.rid AS place, t.name AS type, r.id AS id FROM resource r JOIN resource_type t ON t.code = r.type'
+const listContainers = sql('search.backfill-containers', {
+  sqlite: `${HELD} WHERE r.rid IN (SELECT value FROM json_each(?))`,
+  postgres: `${HELD} WHERE r.rid = ANY (SELECT CAST(value AS bigint) FROM jsonb_array_elements_text(?::jsonb))`,
+})
+const readContainers = sql('search.backfill-locked-containers', {
+  sqlite:
+    'SELECT w.value AS place, r.* FROM json_each(?) w LEFT JOIN (SELECT rid, type, id, flags, body FROM resource WHERE (flags & 1) = 0) r ON r.rid = w.value',
+  postgres: `SELECT w.place, l.* FROM (SELECT CAST(t.value AS bigint) AS place FROM jsonb_array_elements_text(?::jsonb) WITH ORDINALITY AS t(value, at) ORDER BY t.at OFFSET 0) w ${LOCKED}`,
+})
 
 interface BatchRow {
+  /** The key by which it was found. */
+  readonly place: number
   readonly rid: number
   readonly type: number
   readonly id: string
   readonly flags: number
   readonly body: Buffer
+}
+
+type FoundRow = BatchRow | ({ readonly [column in keyof Omit<BatchRow, 'place'>]: null } & { readonly place: number })
+const isThere = (row: FoundRow): row is BatchRow => row.rid !== null
+
+interface NamedRow {
+  readonly place: number
+  readonly type: string
+  readonly id: string
 }
 
 const resourceOf = ({ body, flags }: BatchRow): Record<string, unknown> =>
@@ -63,11 +89,15 @@ export const createBatchFilling = ({ registry, rows, types, clock }: BatchFillin
     const codes = active.map(({ code }) => code)
     const run = extractorOf(type, codes)
     const from = (active[0] as ColumnRow).reach
-    const batch = await transaction.all<BatchRow>(readBatch, [types.code(type) ?? 0, from, to, BATCH])
+    const found = await transaction.all<FoundRow>(readBatch, [types.code(type) ?? 0, from, to, BATCH])
+    const batch = found.sort((one, other) => one.place - other.place)
     const started = clock.monotonic()
     let last = from
     let done = 0
     for (const row of batch) {
+      last = row.place
+      done += 1
+      if (!isThere(row)) continue
       const { rid, id } = row
       const resource = resourceOf(row)
       const made = new IndexEntries()
@@ -75,12 +105,23 @@ export const createBatchFilling = ({ registry, rows, types, clock }: BatchFillin
       const filled = rows.addTo(transaction, { rid, type, id }, made)
       if (filled !== undefined) await filled
       if (resource.contained !== undefined) await rows.addContained(transaction, { rid, type, id }, resource)
-      last = rid
-      done += 1
       if (clock.monotonic() - started > BATCH_MS) break
     }
     const atEnd = done === batch.length && batch.length < BATCH
     return { reach: atEnd ? to : last, count: done }
+  }
+
+  const lockContainers = async (
+    transaction: Transaction,
+    containers: readonly number[],
+  ): Promise<ReadonlyMap<number, BatchRow>> => {
+    if (containers.length === 0) return new Map()
+    const named = await transaction.all<NamedRow>(listContainers, [JSON.stringify(containers)])
+    const sorted = named
+      .map(({ place, type, id }) => ({ place, key: `${type}/${id}` }))
+      .sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
+    const rows = await transaction.all<FoundRow>(readContainers, [JSON.stringify(sorted.map(({ place }) => place))])
+    return new Map(rows.filter(isThere).map((row) => [row.rid, row]))
   }
 
   /**
@@ -95,9 +136,13 @@ export const createBatchFilling = ({ registry, rows, types, clock }: BatchFillin
     ])
     const containers = [...new Set(held.map(({ rid }) => containerOf(rid)))]
     const started = clock.monotonic()
+    const locked = await lockContainers(
+      transaction,
+      containers.filter((container) => CONTAINED + container <= to),
+    )
     for (const container of containers) {
       if (CONTAINED + container > to) return to
-      const row = await transaction.get<BatchRow>(readContainer, [container])
+      const row = locked.get(container)
       if (row !== undefined) {
         const at = { rid: row.rid, type: types.name(row.type), id: row.id }
         await rows.addContained(transaction, at, resourceOf(row))
