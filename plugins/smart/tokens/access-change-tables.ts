@@ -27,9 +27,10 @@ const WATCHED: readonly Watched[] = [
 
 const TABLES = [
   // One row: the number of the last change. Updating it makes transactions number their changes in the order of COMMIT.
-  'CREATE TABLE smart_access_change_count (last bigint NOT NULL)',
-  'INSERT INTO smart_access_change_count (last) VALUES (0)',
-  'CREATE TABLE smart_access_change (number bigint NOT NULL, kind varchar(16) NOT NULL, id text NOT NULL)',
+  // `mark` is random: after a failover that has lost the last changes, other changes get their numbers.
+  'CREATE TABLE smart_access_change_count (last bigint NOT NULL, mark varchar(36) NOT NULL)',
+  "INSERT INTO smart_access_change_count (last, mark) VALUES (0, '')",
+  'CREATE TABLE smart_access_change (number bigint NOT NULL, mark varchar(36) NOT NULL, kind varchar(16) NOT NULL, id text NOT NULL)',
   'CREATE INDEX smart_access_change_number ON smart_access_change (number)',
 ]
 
@@ -37,7 +38,7 @@ const sqliteTriggers = WATCHED.flatMap(({ kind, table, key, isBinary, where }) =
   ['UPDATE', 'DELETE'].map((change) => {
     const id = isBinary ? `lower(hex(OLD.${key}))` : `OLD.${key}`
     const when = where === undefined ? '' : ` WHEN ${where('OLD')}`
-    return `CREATE TRIGGER ${table}_${change.toLowerCase()} AFTER ${change} ON ${table} FOR EACH ROW${when} BEGIN UPDATE smart_access_change_count SET last = last + 1; INSERT INTO smart_access_change (number, kind, id) SELECT last, '${kind}', ${id} FROM smart_access_change_count; END`
+    return `CREATE TRIGGER ${table}_${change.toLowerCase()} AFTER ${change} ON ${table} FOR EACH ROW${when} BEGIN UPDATE smart_access_change_count SET last = last + 1, mark = lower(hex(randomblob(16))); INSERT INTO smart_access_change (number, mark, kind, id) SELECT last, mark, '${kind}', ${id} FROM smart_access_change_count; END`
   }),
 )
 
@@ -49,7 +50,7 @@ const postgresTriggers = WATCHED.flatMap(({ kind, table, key, isBinary, where })
   const counts = where === undefined ? 'true' : where('gone')
   const name = `${table}_changed`
   return [
-    `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE next bigint; many bigint; BEGIN SELECT count(*) INTO many FROM gone WHERE ${counts}; IF many = 0 THEN RETURN NULL; END IF; UPDATE smart_access_change_count SET last = last + 1 RETURNING last INTO next; IF many > ${MAX_LISTED} THEN INSERT INTO smart_access_change (number, kind, id) VALUES (next, 'all', ''); ELSE INSERT INTO smart_access_change (number, kind, id) SELECT next, '${kind}', ${id} FROM gone WHERE ${counts}; END IF; RETURN NULL; END $$`,
+    `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE next smart_access_change_count; many bigint; BEGIN SELECT count(*) INTO many FROM gone WHERE ${counts}; IF many = 0 THEN RETURN NULL; END IF; UPDATE smart_access_change_count SET last = last + 1, mark = gen_random_uuid() RETURNING * INTO next; IF many > ${MAX_LISTED} THEN INSERT INTO smart_access_change (number, mark, kind, id) VALUES (next.last, next.mark, 'all', ''); ELSE INSERT INTO smart_access_change (number, mark, kind, id) SELECT next.last, next.mark, '${kind}', ${id} FROM gone WHERE ${counts}; END IF; RETURN NULL; END $$`,
     ...['UPDATE', 'DELETE'].map(
       (change) =>
         `CREATE TRIGGER ${table}_${change.toLowerCase()} AFTER ${change} ON ${table} REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION ${name}()`,
@@ -64,22 +65,24 @@ export const accessChangeMigration: SchemaChange = {
 
 export interface LastChangeRow {
   readonly last: number | string
+  readonly mark: string
 }
-/** The number of the last change. */
-export const lastAccessChange = sql('smart.access-change-last', 'SELECT last FROM smart_access_change_count')
+/** The last change. */
+export const lastAccessChange = sql('smart.access-change-last', 'SELECT last, mark FROM smart_access_change_count')
 
 export interface AccessChangeRow {
   /** All changes of one statement may have the same. */
   readonly number: number | string
+  readonly mark: string
   /** `all`: whatever a token depends on may have changed. */
   readonly kind: DependencyKind | 'all'
   /** Bytes in hexadecimal. */
   readonly id: string
 }
-/** The changes behind a number, the earliest first, as many as the second parameter says. */
+/** The changes from a number on, the earliest first, as many as the second parameter says. */
 export const listAccessChanges = sql(
   'smart.access-changes',
-  'SELECT number, kind, id FROM smart_access_change WHERE number > ? ORDER BY number LIMIT ?',
+  'SELECT number, mark, kind, id FROM smart_access_change WHERE number >= ? ORDER BY number LIMIT ?',
 )
 /** Removes all but the latest changes: the parameter says how many numbers are kept. */
 export const pruneAccessChanges = sql(

@@ -35,6 +35,12 @@ export interface AccessChanges {
   expire(): void
 }
 
+interface Last {
+  readonly number: number
+  readonly mark: string
+}
+const toLast = ({ last, mark }: LastChangeRow): Last => ({ number: Number(last), mark })
+
 const KINDS = ['token', 'grant', 'session', 'client'] as const
 
 export const createAccessChanges = (database: Database, clock: Clock): AccessChanges => {
@@ -43,30 +49,35 @@ export const createAccessChanges = (database: Database, clock: Clock): AccessCha
   let version = 0
   /** Changes up to this version are not told apart. */
   let floor = 0
-  /** The number of the last change in the database; undefined where the next query cannot tell what has changed. */
-  let last: number | undefined
+  /** The last change in the database; undefined where the next query cannot tell what has changed. */
+  let last: Last | undefined
   /** Monotonic time before which everything is known, in milliseconds. */
   let currentAt = Number.NEGATIVE_INFINITY
   let askedAt = Number.NEGATIVE_INFINITY
   let expiries = 0
   let reading: Promise<number> | undefined
 
-  const distrustAll = (number: number): void => {
+  const distrustAll = (newest: Last): void => {
     changedIn.clear()
     version += 1
     floor = version
-    last = number
+    last = newest
   }
-  const learn = (before: number, newest: number, rows: readonly AccessChangeRow[]): void => {
+  /** `listed` begins with the change that was the last one before, if there was any. */
+  const learn = (before: Last, newest: Last, listed: readonly AccessChangeRow[]): void => {
+    const rows = listed.filter(({ number }) => Number(number) > before.number)
+    const known = listed.find(({ number }) => Number(number) === before.number)
     let reached = before
-    let isWhole = rows.length <= MAX_READ && changedIn.size + rows.length <= MAX_KEPT
-    for (const { number, kind } of rows) {
+    // Another change has its number: the database has lost what this server has read, and goes on from there.
+    let isWhole = before.number === 0 || known?.mark === before.mark
+    isWhole &&= listed.length <= MAX_READ && changedIn.size + rows.length <= MAX_KEPT
+    for (const { number, mark, kind } of rows) {
       // A gap: changes were removed before this server read them.
-      if (kind === 'all' || Number(number) > reached + 1) isWhole = false
-      reached = Number(number)
+      if (kind === 'all' || Number(number) > reached.number + 1) isWhole = false
+      reached = { number: Number(number), mark }
     }
-    if (!isWhole || reached < newest) {
-      distrustAll(Math.max(reached, newest))
+    if (!isWhole || reached.number < newest.number) {
+      distrustAll(reached.number < newest.number ? newest : reached)
       return
     }
     version += 1
@@ -90,17 +101,17 @@ export const createAccessChanges = (database: Database, clock: Clock): AccessCha
     }
     return chain<LastChangeRow | undefined, number>(database.get<LastChangeRow>(lastAccessChange, []), (row) => {
       if (row === undefined) throw new Error('smart_access_change_count has no row')
-      const newest = Number(row.last)
-      if (known === undefined || newest < known) {
+      const newest = toLast(row)
+      if (known === undefined || newest.number < known.number) {
         distrustAll(newest)
         return done()
       }
-      if (newest === known) {
+      if (newest.number === known.number && newest.mark === known.mark) {
         last = known
         return done()
       }
       return chain<AccessChangeRow[], number>(
-        database.all<AccessChangeRow>(listAccessChanges, [known, MAX_READ + 1]),
+        database.all<AccessChangeRow>(listAccessChanges, [known.number, MAX_READ + 1]),
         (rows) => {
           learn(known, newest, rows)
           return done()
