@@ -12,7 +12,10 @@ export interface View {
   readonly transaction: Transaction | undefined
   /** Runners of the hooks that authorize and audit interactions. */
   readonly run: Runners
-  readonly reads: Pick<VersionStore, 'read' | 'vread' | 'history' | 'within' | 'lock' | 'lockAll' | 'advisoryLock'>
+  readonly reads: Pick<
+    VersionStore,
+    'read' | 'vread' | 'history' | 'isCurrent' | 'within' | 'lock' | 'lockAll' | 'advisoryLock'
+  >
   readonly search: SearchReads
   readonly access: AccessEvaluator
 }

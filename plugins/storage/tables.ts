@@ -88,6 +88,8 @@ const COLUMNS = 'rid, type, id, ver, upd, flags, body'
 const HISTORY_COLUMNS = 'h.rid, h.type, r.id, h.ver, h.upd, h.flags, h.body'
 
 export const readCurrent = sql('fhir.read', `SELECT ${COLUMNS} FROM resource WHERE type = ? AND id = ?`)
+/** The number of the current version, without its body. */
+export const readCurrentNumber = sql('fhir.read-number', 'SELECT ver FROM resource WHERE rid = ?')
 const lock = (name: string, strength: string) =>
   sql(name, {
     sqlite: `SELECT ${COLUMNS} FROM resource WHERE type = ? AND id = ?`,

@@ -1,11 +1,18 @@
 /** Reads current and past versions, and provides locks, keys and version times to write-path.ts. */
 import type { Clock } from '../../kernel/index.ts'
-import type { Database, MaybePromise, Transaction } from '../database/service.ts'
+import { chain, type Database, type MaybePromise, type Transaction } from '../database/service.ts'
 import { createVersionCache } from './cache/version-cache.ts'
 import { createHistory, type HistoryPage, type HistoryQuery } from './history.ts'
 import { createBlockKeys, createCountedKeys, type Keys } from './resource-keys.ts'
 import { type RowSource, rowSourceOf } from './row-source.ts'
-import { nextWriter, readCurrent, readNewestKeys, readSuperseded, type VersionRow } from './tables.ts'
+import {
+  nextWriter,
+  readCurrent,
+  readCurrentNumber,
+  readNewestKeys,
+  readSuperseded,
+  type VersionRow,
+} from './tables.ts'
 import { toVersion } from './to-version.ts'
 import { loadTypeCodes, type TypeCodes } from './type-codes.ts'
 import type { StoredVersion } from './version.ts'
@@ -27,6 +34,8 @@ export interface Reads {
   /** One version by its number; undefined if there is none. */
   vread(type: string, id: string, version: number): Promise<StoredVersion | undefined>
   history(query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage>
+  /** Whether the version is still the current one. Does not read the content. */
+  isCurrent(version: StoredVersion): MaybePromise<boolean>
 }
 
 /** Reads of committed versions, and the functions that a write needs. */
@@ -93,6 +102,8 @@ export const openVersionStore = async ({
     if (row instanceof Promise) return row.then((found) => toVersion(type, found))
     return offer(toVersion(type, row))
   }
+  const isCurrentIn = (source: Pick<RowSource, 'get'>, { rid, version }: StoredVersion): MaybePromise<boolean> =>
+    chain(source.get<Pick<VersionRow, 'ver'>>(readCurrentNumber, [rid]), (row) => row?.ver === version)
   const vreadFrom =
     (source: Pick<RowSource, 'get'>, readCurrently: Reads['read']): Reads['vread'] =>
     async (type, id, version) => {
@@ -112,6 +123,10 @@ export const openVersionStore = async ({
     read,
     vread: vreadFrom(database, read),
     history: (query, signal) => history(database, query, signal),
+    isCurrent(version) {
+      const cached = isAlone ? cache?.get(version.type, version.id) : undefined
+      return cached === undefined ? isCurrentIn(database, version) : cached.version === version.version
+    },
     within(transaction) {
       const readHere: Reads['read'] = async (type, id) =>
         toVersion(type, await transaction.get<VersionRow>(readCurrent, [codes.code(type) ?? 0, id]))
@@ -120,6 +135,7 @@ export const openVersionStore = async ({
         read: readHere,
         vread: vreadFrom(transaction, readHere),
         history: (query, signal) => history(source, query, signal),
+        isCurrent: (version) => isCurrentIn(transaction, version),
       }
       return Object.assign(Object.create(store), reads)
     },

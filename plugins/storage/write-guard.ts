@@ -13,12 +13,13 @@ export interface WriteGuard {
   /**
    * Checks that the caller may change the resource. Throws 404 if the caller may not see it, whether it exists, is deleted or
    * never existed, and 403 if the caller may see but not change it. Called before preconditions, whose errors reveal the
-   * version. `findings` are those of a worker thread about the current version.
+   * version. Throws Contended if another resource has decided and `current` has been replaced since it was read.
+   * `findings` are those of a worker thread about the current version.
    */
   target(
     id: string,
     current: StoredVersion | undefined,
-    reads: Pick<Reads, 'read' | 'vread'>,
+    reads: Pick<Reads, 'read' | 'vread' | 'isCurrent'>,
     findings?: Findings,
   ): MaybePromise<void>
   /** Throws 403 if the caller does not have the right on the new content. Decided by the content, without queries. */

@@ -1,7 +1,7 @@
 /** The database plugin with a wrapper that counts queries and transactions, and can make transactions fail. */
 import { type AnyPlugin, definePlugin } from '../../kernel/index.ts'
 import database from '../../plugins/database/index.ts'
-import { Database, type MaybePromise, type Sql } from '../../plugins/database/service.ts'
+import { Database, type MaybePromise, type Sql, type Transaction } from '../../plugins/database/service.ts'
 
 export interface DatabaseWatch {
   /** Number of queries and transactions until now. */
@@ -16,23 +16,33 @@ export interface DatabaseWatch {
   before: (() => Promise<unknown>) | undefined
   /** Awaited after each query for rows, before they are returned. */
   behind: (() => Promise<unknown>) | undefined
+  /** Awaited before each query for one row. Undefined for a query that is not held up. */
+  beforeOne: ((isInTransaction: boolean) => Promise<unknown> | undefined) | undefined
 }
 
 /** `base`: the plugin, or the one without the writer lease. */
 export const watchedDatabase = (base = database): { readonly plugin: AnyPlugin; readonly watch: DatabaseWatch } => {
   const watch: DatabaseWatch = {
     ...{ asked: 0, statements: new Map<string, number>(), busy: 0, refuses: false },
-    ...{ before: undefined, behind: undefined },
+    ...{ before: undefined, behind: undefined, beforeOne: undefined },
   }
   const count = ({ name }: Sql): void => {
     watch.asked += 1
     watch.statements.set(name, (watch.statements.get(name) ?? 0) + 1)
   }
+  const held = <R>(isInTransaction: boolean, ask: () => MaybePromise<R>): MaybePromise<R> => {
+    const waiting = watch.beforeOne?.(isInTransaction)
+    return waiting === undefined ? ask() : waiting.then(ask)
+  }
+  const watchedTransaction = (inner: Transaction): Transaction =>
+    Object.assign(Object.create(inner) as Transaction, {
+      get: <R>(...asked: Parameters<Transaction['get']>) => held(true, () => inner.get<R>(...asked)),
+    })
   const watched = (inner: Database): Database => ({
     ...inner,
-    get: (statement, params) => {
-      count(statement)
-      return inner.get(statement, params)
+    get: <R>(...asked: Parameters<Database['get']>) => {
+      count(asked[0])
+      return held(false, () => inner.get<R>(...asked))
     },
     all: <R>(...asked: Parameters<Database['all']>): MaybePromise<R[]> => {
       count(asked[0])
@@ -52,12 +62,12 @@ export const watchedDatabase = (base = database): { readonly plugin: AnyPlugin; 
       await watch.behind?.()
       return rows
     },
-    transact: async (work) => {
+    transact: async (work, options) => {
       watch.asked += 1
       if (watch.refuses) throw new Error('planted')
       watch.busy += 1
       try {
-        return await inner.transact(work)
+        return await inner.transact((transaction, ...more) => work(watchedTransaction(transaction), ...more), options)
       } finally {
         watch.busy -= 1
       }

@@ -18,13 +18,17 @@ export const readVisible = async (
 ): Promise<StoredVersion> => {
   const look = (): ReturnType<typeof reads.read> =>
     number === undefined ? reads.read(type, id) : reads.vread(type, id, number)
-  const version = isResourceId(id) ? await look() : undefined
-  const isSeen =
-    version !== undefined && (ruling.restrictions.length === 0 || (await access.allows(request, ruling, 'r', version)))
+  const found = isResourceId(id) ? await look() : undefined
+  const seen = async (held: StoredVersion): Promise<StoredVersion | undefined> => {
+    if (ruling.restrictions.length === 0) return held
+    if (number === undefined) return access.readable(request, ruling, held)
+    return (await access.allows(request, ruling, 'r', held)) ? held : undefined
+  }
+  const version = found && (await seen(found))
   const named = id.slice(0, 64)
-  if (!isSeen) {
+  if (version === undefined) {
     const refusal = number === undefined ? NotFound(type, named) : VersionNotFound(String(number), type, named)
-    throw refusal.with({ hidden: version !== undefined })
+    throw refusal.with({ hidden: found !== undefined })
   }
   if (version.deleted) throw number === undefined ? Deleted(type, id) : VersionDeleted(String(number), type, id)
   return version

@@ -60,9 +60,14 @@ const find = (view: View, request: InteractionRequest, type: string, ruling: Rul
   const held = request.current ?? readStored(view, type, id, number)
   return chain(held, (version) => {
     if (version === undefined || ruling.restrictions.length === 0) return checkFound(request, type, version)
-    const allowed = view.access.allows(request.ctx, ruling, 'r', version)
-    return chain(allowed, (isAllowed) => {
-      if (isAllowed) return checkFound(request, type, version)
+    const { access } = view
+    const { ctx } = request
+    const seen: MaybePromise<StoredVersion | undefined> =
+      number === undefined
+        ? access.readable(ctx, ruling, version)
+        : chain(access.allows(ctx, ruling, 'r', version), (isAllowed) => (isAllowed ? version : undefined))
+    return chain(seen, (shown) => {
+      if (shown !== undefined) return checkFound(request, type, shown)
       throw notFound(request, type).with({ hidden: true })
     })
   })

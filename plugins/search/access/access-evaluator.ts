@@ -11,6 +11,8 @@ import { type AccessFilter, createAccessFilter, UNRESTRICTED } from './access-fi
 import { createGrantCompiler, type GrantCompiler } from './compiled-grants.ts'
 import { type AccessContext, type ContentRightsParts, createContentRights, type LargeRows } from './content-rights.ts'
 import { extent } from './extent.ts'
+import { grantResult } from './grant-result.ts'
+import { createReadable } from './readable.ts'
 import { createWriteGuard } from './restricted-guard.ts'
 import { createSecurityContexts, type SecurityContexts } from './security-context.ts'
 
@@ -22,6 +24,12 @@ export interface AccessEvaluator {
    * where something has to be read.
    */
   allows(request: AccessContext, ruling: Ruling, right: Right, version: StoredVersion): MaybePromise<boolean>
+  /**
+   * Returns the current version if the caller may read it, otherwise undefined. `version` was read as the current one.
+   * Where its security context decides, it may have been replaced before the context was read: then the version that
+   * replaced it is decided on and returned. Throws Contended when that happens too often.
+   */
+  readable(request: AccessContext, ruling: Ruling, version: StoredVersion): MaybePromise<StoredVersion | undefined>
   /** The guard for changes of a type. All of `rights` must apply to the current version. */
   guardFor(request: AccessContext, ruling: Ruling, type: string, rights: ChangeRights): MaybePromise<WriteGuard>
   /** The same evaluator with another source for the rows of large versions. */
@@ -89,24 +97,38 @@ const createOver = (
       isAllowed ? allowsContexts(request, ruling, contextsFor(request, ruling, version)) : false,
     )
 
+  const filter: AccessEvaluator['filter'] = (request, ruling) =>
+    ruling.restrictions.length === 0
+      ? UNRESTRICTED
+      : createAccessFilter(ruling, criteria, {
+          ownUrl: request.ownUrl,
+          now: now(),
+          snapshotKey: Number.MAX_SAFE_INTEGER,
+        })
+
+  const allows: AccessEvaluator['allows'] = (request, ruling, right, version) => {
+    const { type } = version
+    const told = extent(ruling, type, right)
+    if (told !== 'some') return told === 'all'
+    if (!version.deleted) return allowsHeld(request, ruling, right, version)
+    return store
+      .vread(type, version.id, version.version - 1)
+      .then((before) => before !== undefined && !before.deleted && allowsHeld(request, ruling, right, before))
+  }
+
+  const readable = createReadable({
+    ...{ search, store, filter, allows, contextsFor },
+    isUndecided: (request, ruling, version) =>
+      chain(
+        compilerFor(request, ruling)(version.type, 'r'),
+        (compiled) => grantResult(compiled, version, subjectOf) === undefined,
+      ),
+  })
+
   return {
-    filter: (request, ruling) =>
-      ruling.restrictions.length === 0
-        ? UNRESTRICTED
-        : createAccessFilter(ruling, criteria, {
-            ownUrl: request.ownUrl,
-            now: now(),
-            snapshotKey: Number.MAX_SAFE_INTEGER,
-          }),
-    allows(request, ruling, right, version) {
-      const { type } = version
-      const told = extent(ruling, type, right)
-      if (told !== 'some') return told === 'all'
-      if (!version.deleted) return allowsHeld(request, ruling, right, version)
-      return store
-        .vread(type, version.id, version.version - 1)
-        .then((before) => before !== undefined && !before.deleted && allowsHeld(request, ruling, right, before))
-    },
+    filter,
+    allows,
+    readable,
     guardFor(request, ruling, type, rights) {
       if (ruling.covers()) return UNGUARDED
       const compile = compilerFor(request, ruling)

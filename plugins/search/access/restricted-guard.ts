@@ -125,7 +125,16 @@ export const createWriteGuard = (parts: GuardParts): MaybePromise<WriteGuard> =>
           if (mayTellAbsence) return
           throw unseen()
         }
-        return chain(showsContexts(contextsOf(version), reads), (isShown): void => {
+        const contexts = contextsOf(version)
+        const decided = chain(showsContexts(contexts, reads), (isShown): MaybePromise<boolean> => {
+          if (contexts.length === 0) return isShown
+          // Before the transaction another one may replace the version and change its context between the two reads.
+          return chain(reads.isCurrent(current), (isCurrent) => {
+            if (!isCurrent) throw Contended()
+            return isShown
+          })
+        })
+        return chain(decided, (isShown): void => {
           if (!isShown) throw unseen()
           const missing = rights.find((right) => !holds(right, version))
           if (missing === undefined) return
