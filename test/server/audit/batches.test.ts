@@ -213,7 +213,7 @@ test('shared rows are pruned with their events counted, and what follows is veri
 test('servers that write by turns, many events or one, go on where the other one ended', async () => {
   if (chosenKind.name !== 'postgres') return
   const { settings, remove } = await chosenKind.fresh()
-  const servers = await Promise.all([audited({ settings }), audited({ settings })])
+  const servers = await Promise.all([audited({ settings, together: true }), audited({ settings, together: true })])
   const [one, other] = servers
   const id = await create(one, { resourceType: 'Patient' })
   const read = (server: TestServer, count: number) =>

@@ -223,7 +223,7 @@ test('servers that write by turns to one database make the blocks that neither c
   if (chosenKind.name !== 'postgres') return
   const fresh = await chosenKind.fresh()
   const clocks = [createManualClock(START), createManualClock(START)]
-  const servers = await Promise.all(clocks.map((clock) => audited({ clock, settings: fresh.settings })))
+  const servers = await Promise.all(clocks.map((clock) => audited({ clock, settings: fresh.settings, together: true })))
   const [first, second] = servers as [TestServer, TestServer]
   const patient = `Patient/${await create(first, { resourceType: 'Patient' })}`
   for (let seq = 0; seq <= 2 * BLOCK_ROWS; seq = (await verdictOf(first)).head.seq) {
