@@ -2,7 +2,7 @@
  * What other plugins may import from search. Threads import `thread-service.ts`, which loads only what extraction
  * needs.
  */
-export type { AccessEvaluator } from './access/access-evaluator.ts'
+export type { AccessEvaluator } from './access/access-evaluator-interface.ts'
 export { type CompiledQuery, type SubjectVersion, toMatcher, toSubject } from './access/compile-matcher.ts'
 export { extent } from './access/extent.ts'
 export { createNameCheck, tapNames } from './access/restriction-names.ts'

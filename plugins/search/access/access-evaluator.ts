@@ -3,40 +3,19 @@
  * the values of that version, not those of the current one.
  */
 import type { Right, Ruling } from '../../../kernel/index.ts'
-import { chain, type MaybePromise, type Transaction } from '../../database/service.ts'
+import { chain, type MaybePromise } from '../../database/service.ts'
 import type { ReferenceWalker } from '../../model/service.ts'
-import { type ChangeRights, type StoredVersion, UNGUARDED, type WriteGuard } from '../../storage/service.ts'
+import { type StoredVersion, UNGUARDED } from '../../storage/service.ts'
 import type { FoundRows } from '../index/index-findings.ts'
-import { type AccessFilter, createAccessFilter, UNRESTRICTED } from './access-filter.ts'
+import type { AccessEvaluator } from './access-evaluator-interface.ts'
+import { createAccessFilter, UNRESTRICTED } from './access-filter.ts'
 import { createGrantCompiler, type GrantCompiler } from './compiled-grants.ts'
-import { type AccessContext, type ContentRightsParts, createContentRights, type LargeRows } from './content-rights.ts'
+import { type AccessContext, type ContentRightsParts, createContentRights } from './content-rights.ts'
 import { extent } from './extent.ts'
 import { grantResult } from './grant-result.ts'
 import { createReadable } from './readable.ts'
 import { createWriteGuard } from './restricted-guard.ts'
 import { createSecurityContexts, type SecurityContexts } from './security-context.ts'
-
-export interface AccessEvaluator {
-  /** The ruling as search conditions. */
-  filter(request: AccessContext, ruling: Ruling): AccessFilter
-  /**
-   * Returns whether the right applies to this version. For a deletion the version before it decides. A promise only
-   * where something has to be read.
-   */
-  allows(request: AccessContext, ruling: Ruling, right: Right, version: StoredVersion): MaybePromise<boolean>
-  /**
-   * Returns the current version if the caller may read it, otherwise undefined. `version` was read as the current one.
-   * Where its security context decides, it may have been replaced before the context was read: then the version that
-   * replaced it is decided on and returned. Throws Contended when that happens too often.
-   */
-  readable(request: AccessContext, ruling: Ruling, version: StoredVersion): MaybePromise<StoredVersion | undefined>
-  /** The guard for changes of a type. All of `rights` must apply to the current version. */
-  guardFor(request: AccessContext, ruling: Ruling, type: string, rights: ChangeRights): MaybePromise<WriteGuard>
-  /** The same evaluator with another source for the rows of large versions. */
-  extractingBy(largeRows: LargeRows): AccessEvaluator
-  /** The same evaluator inside a transaction; it reads nothing outside it. */
-  inside(transaction: Transaction): AccessEvaluator
-}
 
 export interface EvaluatorParts extends ContentRightsParts {
   /** Types of the installed packages. */

@@ -5,7 +5,7 @@
 import type { Ruling } from '../../../kernel/index.ts'
 import { chain, type MaybePromise } from '../../database/service.ts'
 import { Contended, type StoredVersion, type VersionStore } from '../../storage/service.ts'
-import type { AccessEvaluator } from './access-evaluator.ts'
+import type { AccessEvaluator } from './access-evaluator-interface.ts'
 import type { AccessContext, EvaluatedSearch } from './content-rights.ts'
 import type { SecurityContexts } from './security-context.ts'
 

@@ -43,6 +43,30 @@ const toLast = ({ last, mark }: LastChangeRow): Last => ({ number: Number(last),
 
 const KINDS = ['token', 'grant', 'session', 'client'] as const
 
+interface ReadList {
+  /** The changes behind the last one that was known. */
+  readonly rows: readonly AccessChangeRow[]
+  /** The last of them. */
+  readonly reached: Last
+  /** False where changes are missing or not told apart. */
+  readonly isWhole: boolean
+}
+
+/** `listed` begins with the change that was the last one before, if there was any. */
+const readList = (before: Last, listed: readonly AccessChangeRow[]): ReadList => {
+  const rows = listed.filter(({ number }) => Number(number) > before.number)
+  const known = listed.find(({ number }) => Number(number) === before.number)
+  let reached = before
+  // Another change has its number: the database has lost what this server has read, and goes on from there.
+  let isWhole = before.number === 0 || known?.mark === before.mark
+  for (const { number, mark, kind } of rows) {
+    // A gap: changes were removed before this server read them.
+    if (kind === 'all' || Number(number) > reached.number + 1) isWhole = false
+    reached = { number: Number(number), mark }
+  }
+  return { rows, reached, isWhole }
+}
+
 export const createAccessChanges = (database: Database, clock: Clock): AccessChanges => {
   /** The version in which a row changed last, by kind and id. */
   const changedIn = new Map<string, number>()
@@ -63,20 +87,10 @@ export const createAccessChanges = (database: Database, clock: Clock): AccessCha
     floor = version
     last = newest
   }
-  /** `listed` begins with the change that was the last one before, if there was any. */
   const learn = (before: Last, newest: Last, listed: readonly AccessChangeRow[]): void => {
-    const rows = listed.filter(({ number }) => Number(number) > before.number)
-    const known = listed.find(({ number }) => Number(number) === before.number)
-    let reached = before
-    // Another change has its number: the database has lost what this server has read, and goes on from there.
-    let isWhole = before.number === 0 || known?.mark === before.mark
-    isWhole &&= listed.length <= MAX_READ && changedIn.size + rows.length <= MAX_KEPT
-    for (const { number, mark, kind } of rows) {
-      // A gap: changes were removed before this server read them.
-      if (kind === 'all' || Number(number) > reached.number + 1) isWhole = false
-      reached = { number: Number(number), mark }
-    }
-    if (!isWhole || reached.number < newest.number) {
+    const { rows, reached, isWhole } = readList(before, listed)
+    const fits = listed.length <= MAX_READ && changedIn.size + rows.length <= MAX_KEPT
+    if (!isWhole || !fits || reached.number < newest.number) {
       distrustAll(reached.number < newest.number ? newest : reached)
       return
     }
