@@ -1,13 +1,14 @@
 /** The Database service on PostgreSQL where it differs from SQLite: values, many readers, slow queries, what is refused at start. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createKernel, definePlugin, type Kernel } from '../../../../kernel/index.ts'
+import { type AnyPlugin, createKernel, definePlugin, type Kernel } from '../../../../kernel/index.ts'
 import database from '../../../../plugins/database/index.ts'
 import { Database, sql } from '../../../../plugins/database/service.ts'
 import { type Postgres, startPostgres } from '../../../support/postgres.ts'
 import { until } from '../../../support/until.ts'
+import { writersTogether } from '../../../support/writers-together.ts'
 
-const POOL = 3
+const POOL = 4
 const things = definePlugin({
   name: 'things',
   migrations: [
@@ -19,9 +20,13 @@ const things = definePlugin({
 let server: Postgres
 let kernel: Kernel
 let db: Database
-const start = async (name: string, url = server.url(undefined, name)): Promise<Kernel> => {
+const start = async (
+  name: string,
+  url = server.url(undefined, name),
+  plugin: AnyPlugin = database,
+): Promise<Kernel> => {
   const one = await createKernel({
-    plugins: [database, things],
+    plugins: [plugin, things],
     settings: { database: { kind: 'postgres', postgres_url: url }, cluster: { db_pool: POOL } },
     log: { level: 'silent' },
   })
@@ -157,7 +162,7 @@ test('a slow query that is cancelled ends on the server, and the next one on its
       db.longQuery(sleep, [60], signal),
       db.longQuery(sleep, [60], signal),
     ].map(keyOf)
-    await until(async () => (await asleep()) === POOL - 1, 5_000, 'the queries to run')
+    await until(async () => (await asleep()) === POOL - 2, 5_000, 'the queries to run')
     abort()
     assert.equal(await Promise.all(answers), Array(3).fill('database/query-cancelled'))
     assert.is(await keyOf(db.longQuery(sleep, [0])), 'done')
@@ -190,13 +195,13 @@ test('many different statements do not fill the server with plans', async () => 
 
 test('servers that start together on an empty database migrate it once', async () => {
   await server.createDatabase('together')
-  const kernels = await Promise.all(Array.from({ length: 3 }, () => start('together')))
+  const kernels = await Promise.all(Array.from({ length: 3 }, () => start('together', undefined, writersTogether)))
   const names = await kernels[0]!
     .get(Database)
     .all<{ name: string }>(sql('t.recorded', 'SELECT name FROM migration ORDER BY id'), [])
   assert.equal(
     names.map(({ name }) => name),
-    ['database/0001-pins', 'database/0002-backlog', 'things/0001-thing'],
+    ['database/0001-pins', 'database/0002-backlog', 'database/0003-lease', 'things/0001-thing'],
   )
   for (const one of kernels) await one.stop()
   await until(
