@@ -5,6 +5,7 @@ import cluster from './cluster/index.ts'
 import cors from './cors/index.ts'
 import database from './database/index.ts'
 import fhir from './fhir/index.ts'
+import jobs from './jobs/index.ts'
 import limits from './limits/index.ts'
 import metering from './metering/index.ts'
 import metrics from './metrics/index.ts'
@@ -30,6 +31,7 @@ export const firstParty: readonly AnyPlugin[] = [
   fhir, // all of that over HTTP
   references, // what they may refer to
   terminology, // value sets and code systems, those that are stored too
+  jobs, // what goes on when a request has ended
   cluster, // which of several processes does what
   limits, // before those that look tokens up, which tell it of unknown ones
   oidc, // where people log in, for the next one

@@ -25,6 +25,7 @@ export {
 } from './contract.ts'
 
 export { Outdated } from './errors.ts'
+export { isProcessGone, type OwnProcess, ownProcess } from './lease/own-process.ts'
 export { isOutdated, outdatedWhere } from './outdated.ts'
 export { isHeldUp } from './postgres/failure.ts'
 

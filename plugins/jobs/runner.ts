@@ -1,0 +1,95 @@
+/** Takes jobs and works on them, one at a time. */
+import { type Clock, every, type Logger, type Repeating } from '../../kernel/index.ts'
+import type { Database, OwnProcess } from '../database/service.ts'
+import { type Attempt, beginAttempt, SHARED } from './attempt.ts'
+import { createLeaseWatch } from './lease-watch.ts'
+import { move, type To } from './move-job.ts'
+import { toServerText } from './server-text.ts'
+import type { JobKind } from './service.ts'
+import { type JobRow, readOpen } from './tables.ts'
+import { KEPT_MS, LOOK_MS, MAX_STARTS } from './times.ts'
+
+const TOO_OFTEN = 'The job was started three times without finishing.'
+
+export interface RunnerParts {
+  readonly database: Database
+  readonly clock: Clock
+  readonly log: Logger
+  readonly self: OwnProcess
+  readonly kinds: ReadonlyMap<string, JobKind>
+}
+
+export interface Runner {
+  start(): void
+  wake(): void
+  /** Resolves when an attempt at this job by this server has ended; at once where there is none. */
+  cancelled(id: string): Promise<boolean>
+  stop(): Promise<void>
+}
+
+export const createRunner = ({ database, clock, log, self, kinds }: RunnerParts): Runner => {
+  const own = toServerText(self)
+  const watch = createLeaseWatch(clock, self, own, database.kind !== 'postgres')
+  let current: Attempt | undefined
+  let looking: Repeating | undefined
+  let isStopping = false
+
+  const moved = (row: JobRow, to: To): Promise<boolean> =>
+    database.transact((transaction) => move(transaction, row, to), SHARED)
+
+  const giveUp = async (row: JobRow): Promise<void> => {
+    const now = clock.now()
+    if (!(await moved(row, { state: 'failed', error: row.error || TOO_OFTEN, ended: now, expires: now + KEPT_MS })))
+      return
+    log.warn({ job: row.id }, 'a job was started three times without finishing')
+    await kinds.get(row.kind)?.discard?.(row.id)
+  }
+  const claim = async (row: JobRow): Promise<boolean> => {
+    const kind = kinds.get(row.kind)
+    if (kind === undefined) return false
+    const starts = row.starts + 1
+    if (!(await moved(row, { state: 'running', server: own, starts }))) return false
+    const attempt = beginAttempt({ database, clock, log }, kind, { ...row, state: 'running', server: own, starts })
+    current = attempt
+    void attempt.done.then((mayGoOn) => {
+      current = undefined
+      if (mayGoOn) wake()
+    })
+    if (isStopping) attempt.stop()
+    return true
+  }
+  const look = async (): Promise<void> => {
+    const open = await database.all<JobRow>(readOpen, [])
+    const lapsed = watch.lapsed(open.filter(({ id, state }) => state === 'running' && id !== current?.id))
+    const free = open.filter((row) => row.state === 'queued' || lapsed.includes(row))
+    for (const row of free) {
+      if (isStopping) return
+      if (row.starts >= MAX_STARTS) await giveUp(row)
+      else if (current === undefined) await claim(row)
+    }
+  }
+  const warn = (error: unknown): void => log.warn({ err: error }, 'jobs could not be looked for; tried again')
+  const wake = (): void => {
+    if (!isStopping) looking?.now().catch(warn)
+  }
+  return {
+    start() {
+      looking = every(clock, LOOK_MS, look, warn)
+      wake()
+    },
+    wake,
+    async cancelled(id) {
+      if (current?.id !== id) return false
+      const { done } = current
+      current.cancelled()
+      await done
+      return true
+    },
+    async stop() {
+      isStopping = true
+      current?.stop()
+      await looking?.stop()
+      await current?.done
+    },
+  }
+}
