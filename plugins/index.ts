@@ -4,6 +4,7 @@ import audit from './audit/index.ts'
 import cluster from './cluster/index.ts'
 import cors from './cors/index.ts'
 import database from './database/index.ts'
+import exportPlugin from './export/index.ts'
 import fhir from './fhir/index.ts'
 import jobs from './jobs/index.ts'
 import limits from './limits/index.ts'
@@ -32,6 +33,7 @@ export const firstParty: readonly AnyPlugin[] = [
   references, // what they may refer to
   terminology, // value sets and code systems, those that are stored too
   jobs, // what goes on when a request has ended
+  exportPlugin, // one kind of that
   cluster, // which of several processes does what
   limits, // before those that look tokens up, which tell it of unknown ones
   oidc, // where people log in, for the next one

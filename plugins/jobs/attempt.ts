@@ -6,7 +6,7 @@ import { type From, move, type To } from './move-job.ts'
 import { createPace, type Pace } from './pace.ts'
 import type { JobKind, RunningJob } from './service.ts'
 import { beatJob, type JobRow, readJob } from './tables.ts'
-import { BEAT_MS, CHECK_MS, KEPT_MS, MAX_STARTS, TRUST_MS } from './times.ts'
+import { MAX_STARTS, type Times } from './times.ts'
 
 export const SHARED = Object.freeze({ shared: true })
 const PROGRESS = 99 // characters: fewer than a hundred go into X-Progress
@@ -16,6 +16,7 @@ export interface AttemptParts {
   readonly database: Database
   readonly clock: Clock
   readonly log: Logger
+  readonly times: Times
   readonly pace?: Pace
 }
 
@@ -36,7 +37,7 @@ type End = 'cancelled' | 'lost' | 'stopping'
 
 /** `row`: as it was claimed, with this server and the number of this start. */
 export const beginAttempt = (
-  { database, clock, log, pace = createPace() }: AttemptParts,
+  { database, clock, log, times, pace = createPace() }: AttemptParts,
   kind: JobKind,
   row: JobRow,
 ): Attempt => {
@@ -73,14 +74,14 @@ export const beginAttempt = (
     }
   }
   const checkTrust = (): void => {
-    if (clock.monotonic() - confirmed > TRUST_MS) stopFor('lost')
+    if (clock.monotonic() - confirmed > times.trust) stopFor('lost')
   }
   const ticks = every(
     clock,
-    CHECK_MS,
+    times.check,
     async () => {
       checkTrust()
-      if (end === undefined && !isBeating && clock.monotonic() - sentLast >= BEAT_MS) void beat()
+      if (end === undefined && !isBeating && clock.monotonic() - sentLast >= times.beat) void beat()
     },
     () => undefined,
   )
@@ -117,7 +118,7 @@ export const beginAttempt = (
   }
   const ended = () => {
     const now = clock.now()
-    return { ended: now, expires: now + KEPT_MS }
+    return { ended: now, expires: now + times.kept }
   }
   const discard = async (): Promise<void> => {
     await kind.discard?.(id)

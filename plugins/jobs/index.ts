@@ -1,22 +1,5 @@
 /** Durable jobs: work that outlives the process that began it. Spec: States and transitions. */
-import { definePlugin } from '../../kernel/index.ts'
-import { Database } from '../database/service.ts'
-import * as errors from './errors.ts'
-import { createJobs } from './jobs.ts'
-import { Jobs } from './service.ts'
-import { jobMigrations } from './tables.ts'
+import { makeJobsPlugin } from './jobs-plugin.ts'
+import { TIMES } from './times.ts'
 
-export default definePlugin({
-  name: 'jobs',
-  description: 'Runs work that outlives the process that began it',
-  needs: { database: Database },
-  provides: [Jobs],
-  migrations: jobMigrations,
-  errors,
-  commands: { jobs: async () => (await import('./commands/jobs.ts')).default },
-  setup({ needs: { database }, provide, clock, random, log }) {
-    const jobs = createJobs({ database, clock, random, log })
-    provide(Jobs, jobs.service)
-    return { start: jobs.start, handOver: jobs.handOver, stop: jobs.stop }
-  },
-})
+export default makeJobsPlugin(TIMES)

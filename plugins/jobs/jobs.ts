@@ -6,13 +6,14 @@ import { move } from './move-job.ts'
 import { createRunner } from './runner.ts'
 import type { JobKind, Jobs } from './service.ts'
 import { countOpen, deleteJob, insertJob, type JobRow, readExpired, readJob } from './tables.ts'
-import { CLEAN_MS, KEPT_MS } from './times.ts'
+import type { Times } from './times.ts'
 
 export interface JobsParts {
   readonly database: Database
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
+  readonly times: Times
 }
 
 export interface OwnJobs {
@@ -24,9 +25,9 @@ export interface OwnJobs {
 
 const ENDED: ReadonlySet<string> = new Set(['finished', 'failed', 'cancelled'])
 
-export const createJobs = ({ database, clock, random, log }: JobsParts): OwnJobs => {
+export const createJobs = ({ database, clock, random, log, times }: JobsParts): OwnJobs => {
   const kinds = new Map<string, JobKind>()
-  const runner = createRunner({ database, clock, log, self: ownProcess(random.id(), ''), kinds })
+  const runner = createRunner({ database, clock, log, times, self: ownProcess(random.id(), ''), kinds })
   const find = async (id: string): Promise<JobRow | undefined> => database.get<JobRow>(readJob, [id])
 
   const remove = async (id: string, kind: string): Promise<boolean> => {
@@ -46,7 +47,17 @@ export const createJobs = ({ database, clock, random, log }: JobsParts): OwnJobs
   let cleaning: Repeating | undefined
 
   const service: Jobs = {
-    add: (kind) => void kinds.set(kind.kind, kind),
+    add: (kind) =>
+      void kinds.set(kind.kind, {
+        ...kind,
+        // The job is over; what is left is tried again by `sweep`.
+        discard: async (id) => {
+          await kind
+            .discard?.(id)
+            ?.catch((error) => log.warn({ err: error, job: id }, 'what a job left is still there'))
+        },
+      }),
+    open: runner.open,
     enqueue: (transaction, { id, kind, client, person, spec, ruling, upto }) =>
       transaction.run(insertJob, [id, kind, client, person, spec, ruling, upto, clock.now()]),
     wake: runner.wake,
@@ -61,7 +72,7 @@ export const createJobs = ({ database, clock, random, log }: JobsParts): OwnJobs
         const row = await transaction.get<JobRow>(readJob, [id])
         if (row === undefined || ENDED.has(row.state)) return undefined
         const { state, server, starts } = row
-        const to = { state: 'cancelled', ended: now, expires: now + KEPT_MS } as const
+        const to = { state: 'cancelled', ended: now, expires: now + times.kept } as const
         return (await move(transaction, { id, state, server, starts }, to)) ? row : undefined
       }, SHARED)
       // Its state may have changed between the two statements; on another server only.
@@ -79,7 +90,7 @@ export const createJobs = ({ database, clock, random, log }: JobsParts): OwnJobs
     service,
     async start() {
       runner.start()
-      cleaning = every(clock, CLEAN_MS, clean, (error) => log.warn({ err: error }, 'jobs could not be cleaned up'))
+      cleaning = every(clock, times.clean, clean, (error) => log.warn({ err: error }, 'jobs could not be cleaned up'))
     },
     handOver: runner.stop,
     async stop() {

@@ -3,7 +3,6 @@ import type { Clock } from '../../kernel/index.ts'
 import type { OwnProcess } from '../database/service.ts'
 import { isWorkerGone } from './server-text.ts'
 import type { JobRow } from './tables.ts'
-import { LEASE_MS } from './times.ts'
 
 interface Seen {
   readonly starts: number
@@ -17,7 +16,13 @@ export interface LeaseWatch {
 }
 
 /** `isSole`: nobody else can have this database open, so whoever else worked on a job is gone. */
-export const createLeaseWatch = (clock: Clock, self: OwnProcess, ownText: string, isSole: boolean): LeaseWatch => {
+export const createLeaseWatch = (
+  clock: Clock,
+  leaseMs: number,
+  self: OwnProcess,
+  ownText: string,
+  isSole: boolean,
+): LeaseWatch => {
   let seen = new Map<string, Seen>()
   return {
     lapsed(running) {
@@ -28,7 +33,7 @@ export const createLeaseWatch = (clock: Clock, self: OwnProcess, ownText: string
         const isSame = before?.beat === beat && before.starts === starts
         const since = isSame ? before.since : now
         next.set(id, { starts, beat, since })
-        if (now - since >= LEASE_MS) return true
+        if (now - since >= leaseMs) return true
         return server !== ownText && (isSole || isWorkerGone(self, server))
       })
       seen = next

@@ -7,7 +7,7 @@ import { move, type To } from './move-job.ts'
 import { toServerText } from './server-text.ts'
 import type { JobKind } from './service.ts'
 import { type JobRow, readOpen } from './tables.ts'
-import { KEPT_MS, LOOK_MS, MAX_STARTS } from './times.ts'
+import { MAX_STARTS, type Times } from './times.ts'
 
 const TOO_OFTEN = 'The job was started three times without finishing.'
 
@@ -16,21 +16,25 @@ export interface RunnerParts {
   readonly clock: Clock
   readonly log: Logger
   readonly self: OwnProcess
+  readonly times: Times
   readonly kinds: ReadonlyMap<string, JobKind>
 }
 
 export interface Runner {
   start(): void
+  /** Works on jobs of this kind until the function that it returns is called. */
+  open(kind: string): () => Promise<void>
   wake(): void
   /** Resolves when an attempt at this job by this server has ended; at once where there is none. */
   cancelled(id: string): Promise<boolean>
   stop(): Promise<void>
 }
 
-export const createRunner = ({ database, clock, log, self, kinds }: RunnerParts): Runner => {
+export const createRunner = ({ database, clock, log, self, times, kinds }: RunnerParts): Runner => {
   const own = toServerText(self)
-  const watch = createLeaseWatch(clock, self, own, database.kind !== 'postgres')
-  let current: Attempt | undefined
+  const watch = createLeaseWatch(clock, times.lease, self, own, database.kind !== 'postgres')
+  const opened = new Set<string>()
+  let current: { readonly attempt: Attempt; readonly kind: string } | undefined
   let looking: Repeating | undefined
   let isStopping = false
 
@@ -39,28 +43,33 @@ export const createRunner = ({ database, clock, log, self, kinds }: RunnerParts)
 
   const giveUp = async (row: JobRow): Promise<void> => {
     const now = clock.now()
-    if (!(await moved(row, { state: 'failed', error: row.error || TOO_OFTEN, ended: now, expires: now + KEPT_MS })))
+    if (!(await moved(row, { state: 'failed', error: row.error || TOO_OFTEN, ended: now, expires: now + times.kept })))
       return
     log.warn({ job: row.id }, 'a job was started three times without finishing')
     await kinds.get(row.kind)?.discard?.(row.id)
   }
   const claim = async (row: JobRow): Promise<boolean> => {
     const kind = kinds.get(row.kind)
-    if (kind === undefined) return false
+    if (kind === undefined || !opened.has(row.kind)) return false
     const starts = row.starts + 1
     if (!(await moved(row, { state: 'running', server: own, starts }))) return false
-    const attempt = beginAttempt({ database, clock, log }, kind, { ...row, state: 'running', server: own, starts })
-    current = attempt
+    const attempt = beginAttempt({ database, clock, log, times }, kind, {
+      ...row,
+      state: 'running',
+      server: own,
+      starts,
+    })
+    current = { attempt, kind: row.kind }
     void attempt.done.then((mayGoOn) => {
       current = undefined
       if (mayGoOn) wake()
     })
-    if (isStopping) attempt.stop()
+    if (isStopping || !opened.has(row.kind)) attempt.stop()
     return true
   }
   const look = async (): Promise<void> => {
     const open = await database.all<JobRow>(readOpen, [])
-    const lapsed = watch.lapsed(open.filter(({ id, state }) => state === 'running' && id !== current?.id))
+    const lapsed = watch.lapsed(open.filter(({ id, state }) => state === 'running' && id !== current?.attempt.id))
     const free = open.filter((row) => row.state === 'queued' || lapsed.includes(row))
     for (const row of free) {
       if (isStopping) return
@@ -74,22 +83,32 @@ export const createRunner = ({ database, clock, log, self, kinds }: RunnerParts)
   }
   return {
     start() {
-      looking = every(clock, LOOK_MS, look, warn)
+      looking = every(clock, times.look, look, warn)
       wake()
+    },
+    open(kind) {
+      opened.add(kind)
+      wake()
+      return async () => {
+        opened.delete(kind)
+        if (current?.kind !== kind) return
+        current.attempt.stop()
+        await current.attempt.done
+      }
     },
     wake,
     async cancelled(id) {
-      if (current?.id !== id) return false
-      const { done } = current
-      current.cancelled()
-      await done
+      if (current?.attempt.id !== id) return false
+      const { attempt } = current
+      attempt.cancelled()
+      await attempt.done
       return true
     },
     async stop() {
       isStopping = true
-      current?.stop()
+      current?.attempt.stop()
       await looking?.stop()
-      await current?.done
+      await current?.attempt.done
     },
   }
 }

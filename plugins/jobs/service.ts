@@ -48,6 +48,11 @@ export type NewJob = Pick<JobRow, 'id' | 'kind' | 'client' | 'person' | 'spec' |
 export interface Jobs {
   /** In setup only. */
   add(kind: JobKind): void
+  /**
+   * In the start of the plugin whose kind it is: from now on its jobs are worked on. Returns a function for the stop, which
+   * ends an attempt under way and gives its start back.
+   */
+  open(kind: string): () => Promise<void>
   /** Adds a job; call `wake` after COMMIT. */
   enqueue(transaction: Transaction, job: NewJob): MaybePromise<void>
   /** Looks for work at once. */

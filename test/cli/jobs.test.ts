@@ -15,7 +15,7 @@ const running: RunningJob[] = []
 const endless = definePlugin({
   name: 'endless',
   needs: { jobs: Jobs },
-  setup: ({ needs }) =>
+  setup({ needs }) {
     needs.jobs.add({
       kind: 'endless',
       run(job) {
@@ -24,7 +24,9 @@ const endless = definePlugin({
           job.signal.addEventListener('abort', () => reject(job.signal.reason)),
         )
       },
-    }),
+    })
+    return { start: async () => void needs.jobs.open('endless') }
+  },
 })
 const plugins = [...basic, jobs, endless]
 const ID = 'a'.repeat(32)

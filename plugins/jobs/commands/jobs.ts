@@ -9,7 +9,7 @@ import { Database, isOpenElsewhere, lookForDatabase } from '../../database/servi
 import { JobEnded, JobUnknown } from '../errors.ts'
 import { move } from '../move-job.ts'
 import { type JobRow, listJobs, readJob } from '../tables.ts'
-import { KEPT_MS } from '../times.ts'
+import { TIMES } from '../times.ts'
 
 const REFUSED = 1
 const UNREADABLE = 2
@@ -96,7 +96,7 @@ export default class JobsCommand extends Command {
         await move(
           transaction,
           { id, state, server, starts },
-          { state: 'cancelled', ended: now, expires: now + KEPT_MS },
+          { state: 'cancelled', ended: now, expires: now + TIMES.kept },
         )
       },
       { shared: true },

@@ -5,6 +5,7 @@ import type { Logger } from '../../../kernel/index.ts'
 import type { Database } from '../../../plugins/database/service.ts'
 import { beginAttempt } from '../../../plugins/jobs/attempt.ts'
 import type { JobRow } from '../../../plugins/jobs/tables.ts'
+import { TIMES } from '../../../plugins/jobs/times.ts'
 import { createManualClock } from '../../support/manual-clock.ts'
 
 const silent = { debug: () => undefined, warn: () => undefined } as unknown as Logger
@@ -22,7 +23,7 @@ for (const [what, transact] of [
       signal = job.signal
       return new Promise((_resolve, reject) => job.signal.addEventListener('abort', () => reject(job.signal.reason)))
     }
-    const attempt = beginAttempt({ database, clock, log: silent }, { kind: 'test', run: work }, row)
+    const attempt = beginAttempt({ database, clock, log: silent, times: TIMES }, { kind: 'test', run: work }, row)
     await clock.advance(20_000)
     assert.is(signal?.aborted, false)
     await clock.advance(2_000)

@@ -53,7 +53,10 @@ for (const kind of databaseKinds) {
       const plugin: AnyPlugin = definePlugin({
         name: 'test-kind',
         needs: { jobs: Jobs },
-        setup: ({ needs }) => needs.jobs.add(own),
+        setup({ needs }) {
+          needs.jobs.add(own)
+          return { start: async () => void needs.jobs.open('test') }
+        },
       })
       const kernel = await createKernel({
         plugins: [writersTogether, jobs, plugin],
