@@ -7,11 +7,11 @@ import { BeforeCommitWork } from '../before-commit-work.ts'
 import { insertImmediately, type MaybePromise, type Sql, type SqlParam, sql, type Transaction } from '../contract.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 import { CommitUnknown } from './errors.ts'
-import type { BoundStatement, StatementResult } from './exchange.ts'
 import { fromPostgres, isLost } from './failure.ts'
 import { type Fence, isFencedOff } from './fence.ts'
 import type { Lease } from './loan.ts'
 import type { RunGroup } from './run-group.ts'
+import type { BoundStatement, StatementResult } from './statement-group.ts'
 import type { Turns } from './turns.ts'
 
 export const MAX_STEPS = 500 // statements held back at most
