@@ -69,7 +69,7 @@ export interface ComposeParts {
   readonly owned: ServerOwnedTypes
   /** Entries of a page when `_count` is not given, and the largest number a page may have. */
   readonly page: { readonly default: number; readonly max: number }
-  /** [conformance] update_as_create */
+  /** The setting [conformance] update_as_create. */
   readonly updateAsCreate: boolean
   /** [conformance] conditional_delete is "multiple": a conditional delete deletes all matches. */
   readonly deletesMany: boolean

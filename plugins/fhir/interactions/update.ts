@@ -23,7 +23,7 @@ export interface UpdateParts {
   readonly clock: Clock
   readonly random: Random
   readonly checkContent: CheckContent
-  /** [conformance] update_as_create */
+  /** The setting [conformance] update_as_create. */
   readonly updateAsCreate: boolean
 }
 
