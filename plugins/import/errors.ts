@@ -19,7 +19,7 @@ export const TooLong = defineError(
   'import/too-long',
   400,
   'too-long',
-  'A text of more than %s bytes is too long for one resource or Bundle.',
+  'A resource or Bundle may have %s {byte|bytes} in a file; this one has more.',
 )
 export const NoJson = defineError('import/no-json', 400, 'structure', 'It is no JSON object: %s.')
 export const NoType = defineError('import/no-type', 400, 'required', 'It has no resourceType.')

@@ -57,7 +57,7 @@ export default class ImportCommand extends Command {
     const { 'dry-run': isDryRun, again: isAgain, parallel } = flags
     const kernel = await this.#start(say)
     try {
-      const summary = await this.#import(kernel, { paths, isDryRun, isAgain, parallel }, flags.errors)
+      const summary = await this.#store(kernel, { paths, isDryRun, isAgain, parallel }, flags.errors)
       if (summary.failed > 0) this.exit(NOT_DONE)
     } finally {
       await kernel.stop()
@@ -85,7 +85,7 @@ export default class ImportCommand extends Command {
     }
   }
 
-  async #import(kernel: Kernel, options: ImportOptions, errors: string | undefined): Promise<ImportSummary> {
+  async #store(kernel: Kernel, options: ImportOptions, errors: string | undefined): Promise<ImportSummary> {
     const { stdout, stderr } = commandContext(this)
     const line = progressLine(stdout, systemClock)
     const file = errors === undefined ? undefined : createWriteStream(errors, { flags: 'a', mode: 0o600 })
