@@ -6,6 +6,7 @@ import cors from './cors/index.ts'
 import database from './database/index.ts'
 import exportPlugin from './export/index.ts'
 import fhir from './fhir/index.ts'
+import importing from './import/index.ts'
 import jobs from './jobs/index.ts'
 import limits from './limits/index.ts'
 import metering from './metering/index.ts'
@@ -31,6 +32,7 @@ export const firstParty: readonly AnyPlugin[] = [
   search, // which of them are asked for
   fhir, // all of that over HTTP
   references, // what they may refer to
+  importing, // all of that from files
   terminology, // value sets and code systems, those that are stored too
   jobs, // what goes on when a request has ended
   exportPlugin, // one kind of that

@@ -3,8 +3,8 @@
  * the event loop busy, so that they keep at least four fifths of the time.
  */
 const WORK_MS = 4 // of work in one turn, about
-const BUSY = 0.5 // share of a rest in which others worked: from here on they are waiting for more
-const BUSY_RESTS = 4 // how many times as long a rest is then
+const BUSY = 0.3 // share of a rest in which others worked: from here on they are taken to wait for more
+const BUSY_RESTS = 5 // how many times as long a rest is then
 
 export interface Pace {
   /** To be awaited after each item of work. */
