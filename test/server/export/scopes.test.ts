@@ -143,7 +143,7 @@ test('the trail has kick-off, what was read, each file with its count, and the d
   assert.is((await clinic.ask('GET', `${job}/file`, undefined, {}, ALL)).status, 200)
   assert.is((await clinic.ask('GET', `${job}/file`, undefined, {}, system('system/Patient.rs'))).status, 403)
   await clinic.ask('DELETE', job, undefined, {}, ALL)
-  const { json } = await clinic.ask('GET', '/_audit?_count=8', undefined, {}, system('system/AuditEvent.read'))
+  const { json } = await clinic.ask('GET', '/_audit?_count=500', undefined, {}, system('system/AuditEvent.read'))
   const told = json.entry
     .map(({ resource }: Json) => {
       const codes = resource.subtype.map(({ code }: Json) => code)
