@@ -77,8 +77,8 @@ export const createJobs = ({ database, clock, random, log, times }: JobsParts): 
       }, SHARED)
       // Its state may have changed between the two statements; on another server only.
       if (before === undefined) return ENDED.has((await find(id))?.state ?? 'failed') ? false : service.cancel(id)
-      // The server that works on it removes what belongs to it, with its next beat.
-      if (!(await runner.cancelled(id)) && before.state === 'queued') await kinds.get(before.kind)?.discard?.(id)
+      // Another server that works on it notices with its next beat, or is gone.
+      if (!(await runner.cancelled(id))) await kinds.get(before.kind)?.discard?.(id)
       return true
     },
     async remove(id) {

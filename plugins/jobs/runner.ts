@@ -37,6 +37,8 @@ export const createRunner = ({ database, clock, log, self, times, kinds }: Runne
   let current: { readonly attempt: Attempt; readonly kind: string } | undefined
   let looking: Repeating | undefined
   let isStopping = false
+  /** A job was added while this server looked: it looks once more. */
+  let isWoken = false
 
   const moved = (row: JobRow, to: To): Promise<boolean> =>
     database.transact((transaction) => move(transaction, row, to), SHARED)
@@ -68,6 +70,7 @@ export const createRunner = ({ database, clock, log, self, times, kinds }: Runne
     return true
   }
   const look = async (): Promise<void> => {
+    isWoken = false
     const open = await database.all<JobRow>(readOpen, [])
     const lapsed = watch.lapsed(open.filter(({ id, state }) => state === 'running' && id !== current?.attempt.id))
     const free = open.filter((row) => row.state === 'queued' || lapsed.includes(row))
@@ -79,7 +82,11 @@ export const createRunner = ({ database, clock, log, self, times, kinds }: Runne
   }
   const warn = (error: unknown): void => log.warn({ err: error }, 'jobs could not be looked for; tried again')
   const wake = (): void => {
-    if (!isStopping) looking?.now().catch(warn)
+    isWoken = true
+    if (isStopping) return
+    looking?.now().then(() => {
+      if (isWoken) wake()
+    }, warn)
   }
   return {
     start() {

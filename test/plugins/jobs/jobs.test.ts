@@ -111,7 +111,7 @@ for (const kind of databaseKinds) {
       assert.is(bench.runs[0]?.attempt, 1)
       bench.runs[0]?.tell('half')
       await bench.pass(4)
-      assert.is((await bench.row('one')).progress, 'half')
+      await until(async () => (await bench.row('one')).progress === 'half', WAIT_MS, 'the progress')
       bench.finish()
       await hasState(bench, 'one', 'finished')
       const { ended, expires } = await bench.row('one')

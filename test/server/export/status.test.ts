@@ -1,11 +1,17 @@
 /** What a client sees of its export: rows K10 to K14, K16 and K17, by behaviour. */
-import { readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import limits from '../../../plugins/limits/index.ts'
+import smart from '../../../plugins/smart/index.ts'
 import { createManualClock } from '../../support/manual-clock.ts'
 import { named as namedCallers } from '../../support/named-callers.ts'
+import { serverWith } from '../../support/server-with.ts'
+import { smartSettings } from '../../support/smart-server.ts'
 import { until } from '../../support/until.ts'
-import { type Answered, exportClinic, holdingUp, type Json, patient } from './export-clinic.ts'
+import { type Answered, exportClinic, exportPlugins, holdingUp, type Json, patient } from './export-clinic.ts'
 
 const DAY_MS = 86_400_000
 const pathOf = (url: string): string => url.replace(/^https?:\/\/[^/]+/, '')
@@ -117,6 +123,22 @@ test('K14: another client and another user see nothing of it, and neither does w
       assert.is((await clinic.ask('GET', path, undefined, own)).status, 404, path)
   assert.is((await clinic.ask('GET', job, undefined, own)).status, 200)
   await clinic.stop()
+})
+
+test('K14: with SMART, who has no token gets 401 everywhere', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'refhir-export-'))
+  const settings = { ...smartSettings(), export: { dir } }
+  const server = await serverWith({ plugins: [...exportPlugins, limits, smart], settings })
+  for (const [method, url] of [
+    ['GET', '/$export'],
+    ['GET', '/Patient/$export'],
+    ['GET', `/export/${'0'.repeat(32)}`],
+    ['GET', `/export/${'0'.repeat(32)}/file`],
+    ['DELETE', `/export/${'0'.repeat(32)}`],
+  ] as const)
+    assert.is((await server.inject({ method, url })).statusCode, 401, `${method} ${url}`)
+  await server.stop()
+  rmSync(dir, { recursive: true })
 })
 
 test('K16: DELETE ends a running export and removes its files; again it is 404; a finished one goes too', async () => {
