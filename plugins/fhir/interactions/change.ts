@@ -78,6 +78,8 @@ export const interactionAbout = ({ interaction }: AddressedChange, { id, found }
  * Attempts to make a change. One fails when another writer has changed what was located before the transaction began.
  */
 const MAX_ATTEMPTS = 30
+/** Of those in which a large resource was read again, which takes seconds of a thread. */
+const MAX_LARGE_ATTEMPTS = 10
 /** After this time no further attempt begins, because each may have waited for a lock. One of a large body has not. */
 const PATIENCE_MS = 3_000
 
@@ -114,7 +116,8 @@ export const retryOnContention = async <T>(parts: RetryParts, work: () => Promis
       return await work()
     } catch (error) {
       const isPatient = isStaleFindings(error) || clock.monotonic() <= until
-      if (attempt === MAX_ATTEMPTS || !isContention(error) || !isPatient) throw error
+      const most = isStaleFindings(error) ? MAX_LARGE_ATTEMPTS : MAX_ATTEMPTS
+      if (attempt >= most || !isContention(error) || !isPatient) throw error
       // On SQLite the other writer's changes may belong to a group that is not committed yet, and a search would not
       // find them. An empty transaction waits for that COMMIT. On PostgreSQL the attempt has waited for a lock, so the
       // changes are committed.
