@@ -65,9 +65,11 @@ const outcomes: Outcome[] = []
 const report = (outcome: Outcome | undefined): void => {
   if (outcome === undefined) return
   outcomes.push(outcome)
-  const { file, kind, passed, failed, output, ms } = outcome
+  const { file, kind, passed, failed, output, ms, cpu } = outcome
   const where = kind === undefined ? '' : ` on ${kind}`
-  console.log(`${failed === 0 ? 'ok  ' : 'FAIL'} ${file}${where} (${passed} tests, ${(ms / 1000).toFixed(1)} s)`)
+  console.log(
+    `${failed === 0 ? 'ok  ' : 'FAIL'} ${file}${where} (${passed} tests, ${(ms / 1000).toFixed(1)} s${cpu === undefined ? '' : `, ${cpu.toFixed(1)} s of CPU`})`,
+  )
   if (failed > 0) console.log(output)
 }
 
