@@ -2,7 +2,6 @@
  * A resource that the caller may not see is answered alike whether it is there, was deleted or never was: status, headers
  * and body of every interaction, alone and in Bundles, under every precondition.
  */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Restriction } from '../../../kernel/index.ts'

@@ -3,7 +3,6 @@
  * which version, alone and in Bundles, and what is answered otherwise. Nothing is changed: each change has a precondition
  * that fails last.
  */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction, type Right } from '../../../kernel/index.ts'

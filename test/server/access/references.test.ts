@@ -1,5 +1,4 @@
 /** reference_policy strict for callers with limited access: what they may name, and what a refused deletion tells. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Caller, definePlugin, type Restriction } from '../../../kernel/index.ts'

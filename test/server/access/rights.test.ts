@@ -1,5 +1,4 @@
 /** Rights of each grant over HTTP: what one restriction adds up to, what several leave, what a change shows. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'

@@ -1,5 +1,4 @@
 /** Whom the settings let log in, and which resource of this server a person is. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Claims, type FakeProvider, startFakeProvider } from '../../support/fake-provider.ts'

@@ -1,5 +1,4 @@
 /** SearchParameters that cannot be put to work, or not beside others, are refused before they are stored. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 // process: its own, as posting.ts sets up the tests of the file that imports it first.
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,5 +1,4 @@
 /** Numbers and quantities are compared as the decimals they are, not as doubles. https://hl7.org/fhir/R4/search.html#number */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

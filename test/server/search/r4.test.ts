@@ -1,5 +1,4 @@
 /** What the pages on search of R4 say of modifiers, prefixes and parameters, sentence by sentence. https://hl7.org/fhir/R4/search.html */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'

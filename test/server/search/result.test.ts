@@ -1,5 +1,4 @@
 /** Paging, sorting, totals, includes, links, leniency and limits of a search. https://hl7.org/fhir/R4/search.html */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../kernel/clock.ts'

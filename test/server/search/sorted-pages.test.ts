@@ -1,5 +1,4 @@
 /** What pages promise while others write: nothing new, and what is not changed once, in any order. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'

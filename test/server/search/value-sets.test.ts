@@ -1,5 +1,4 @@
 /** `:in`, `:not-in`, `:above` and `:below` over value sets and code systems that are installed or stored. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,5 +1,4 @@
 /** Values, prefixes and modifiers of each type of search parameter. https://hl7.org/fhir/R4/search.html#ptypes */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,5 +1,4 @@
 /** Access tokens on the FHIR API: who is let in, what the others hear, and how soon a revocation counts. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../../plugins/audit/index.ts'

@@ -1,5 +1,4 @@
 /** How clients prove who they are: one way each, the one that was registered, and nothing that was sent comes back. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { createHmac, createPublicKey, createSign, generateKeyPairSync, sign as signBytes } from 'node:crypto'
 import { exportJWK, SignJWT } from 'jose'
 import { test } from 'uvu'

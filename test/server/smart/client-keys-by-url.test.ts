@@ -1,5 +1,4 @@
 /** Keys of clients that are fetched from the URL that was registered: when, how often, and from where not. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'

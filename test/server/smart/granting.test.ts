@@ -1,5 +1,4 @@
 /** Scopes at the token endpoint: what is granted of what is asked for, by the packages that are installed. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

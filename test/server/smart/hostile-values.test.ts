@@ -1,5 +1,4 @@
 /** Values that no database row or URL can hold are refused like unknown ones, whoever sends them; and an internal error of an OAuth endpoint is one of OAuth. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin } from '../../../kernel/index.ts'

@@ -1,5 +1,4 @@
 /** The pages between the authorization request and the redirect back: whose they are, in which order, and how often. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import {

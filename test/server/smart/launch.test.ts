@@ -1,5 +1,4 @@
 /** Launch context: what an EHR, the settings, the person's own record or a choice make of it, and whom it is refused to. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import {

@@ -2,7 +2,6 @@
  * 30 types × 6 interactions × 3 patients × 12 tokens: nothing that lies outside a token's scopes is shown, counted, changed
  * or hinted at. Changes have a precondition that fails last; creates come at the end.
  */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,5 +1,4 @@
 /** The endpoints of OAuth as such: what they take, what they refuse, what they say; discovery, introspection and revocation. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import smart from '../../../plugins/smart/index.ts'

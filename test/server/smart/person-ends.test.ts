@@ -1,5 +1,4 @@
 /** People whose record, relation or role is over: no page shows them patients, and their tokens end within a second. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import {

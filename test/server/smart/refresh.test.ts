@@ -1,5 +1,4 @@
 /** Refresh tokens: each is used once, and its family ends with whatever it depends on. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin } from '../../../kernel/index.ts'

@@ -1,5 +1,4 @@
 /** What scopes open over HTTP: rows B3 to B13 of SMART App Launch, by behaviour. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../../plugins/audit/index.ts'

@@ -1,5 +1,4 @@
 /** $expand, $validate-code, $lookup and $subsumes. https://hl7.org/fhir/R4/terminology-service.html */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,5 +1,4 @@
 /** Extensions are held to their definitions, wherever they stand. https://hl7.org/fhir/R4/extensibility.html */
-// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
