@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Clock } from '../../../kernel/index.ts'
+import { createCommitOrder } from '../../../plugins/database/feed/commit-order.ts'
 import { type HeldLease, holdLease } from '../../../plugins/database/lease/hold-lease.ts'
 import type { LeasePort, LeaseRow } from '../../../plugins/database/lease/lease-port.ts'
 import { takeLease } from '../../../plugins/database/lease/take-lease.ts'
@@ -157,10 +158,13 @@ const createProcess = (
         renew: (_self, epoch) => ask(() => begin(row.epoch === epoch && row.server === self.server && !row.isReleased)),
         beat: (epoch) =>
           ask(() => {
-            if (row.epoch !== epoch) return false
+            if (row.epoch !== epoch) return undefined
             row.beat += 1
-            return true
+            return { seq: 0, members: [] }
           }),
+        announce: () => ask(() => undefined),
+        attend: () => ask(() => undefined),
+        dismiss: () => ask(() => undefined),
         unlock: () =>
           ask(() => {
             if (database.lock === session) database.lock = undefined
@@ -192,7 +196,8 @@ const createProcess = (
       try {
         const won = await takeLease(parts, { waits: true, onWait: () => undefined })
         if (won === undefined) throw new Error('it gave up')
-        state.lease = holdLease(parts, won, () => {
+        const commits = createCommitOrder({ tell: () => undefined, gap: () => undefined })
+        state.lease = holdLease(parts, won, commits, () => {
           state.isLost = true
         })
         return
