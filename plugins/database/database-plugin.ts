@@ -66,13 +66,7 @@ export const makeDatabasePlugin = ({
                 plugins,
                 entities: async () => (await Promise.all(plugins.map((plugin) => plugin.entities?.() ?? []))).flat(),
                 lease: {
-                  mode: !serves
-                    ? 'try'
-                    : follows
-                      ? 'follow'
-                      : hasLease || database.kind !== 'postgres'
-                        ? 'wait'
-                        : 'none',
+                  mode: !serves ? 'try' : follows ? 'read' : hasLease || database.kind !== 'postgres' ? 'wait' : 'none',
                   onWait(holder) {
                     busy('waiting for the writer lease')
                     log.info({ holder }, 'waiting for the writer lease')

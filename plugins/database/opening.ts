@@ -9,9 +9,9 @@ export interface LeaseOptions {
   /**
    * `wait`: a server, which waits until it has the lease. `try`: a command, which takes the lease where nobody has it, and
    * works beside a running server where that is possible. `none`: it does without, and nothing fences its commits.
-   * `follow`: a server that does not write; it does without, and follows the one that has it.
+   * `read`: a server that never writes; it does without, and follows the one that has it.
    */
-  readonly mode: 'wait' | 'try' | 'none' | 'follow'
+  readonly mode: 'wait' | 'try' | 'none' | 'read'
   /** Called once when another process has the lease; `holder` says which, in words. */
   readonly onWait: (holder: string) => void
   /** Called once when the lease is there. */

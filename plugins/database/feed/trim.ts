@@ -24,11 +24,7 @@ export const createTrim = ({ database, clock, seq, log }: TrimParts): Repeating 
     const old = places.filter(({ at }) => now - at >= KEPT_MS)
     const last = old.at(-1)
     if (last === undefined) return
-    // Any server may do it, also one that has just lost the lease: the rows are as old for all.
-    await database.transact((transaction) => transaction.run(removeChanges, [last.seq]), {
-      shared: true,
-      asynchronousCommit: true,
-    })
+    await database.transact((transaction) => transaction.run(removeChanges, [last.seq]), { asynchronousCommit: true })
     places = places.slice(old.length)
   }
   return every(clock, TRIM_MS, trim, (error) => log.debug({ err: error }, 'old rows of the feed could not be removed'))

@@ -81,7 +81,7 @@ const prepareSchema = async (
   database: string,
   use: <T>(work: (session: Session) => Promise<T>) => Promise<T>,
 ): Promise<void> => {
-  if (lease === undefined && (options.lease.mode === 'try' || options.lease.mode === 'follow')) {
+  if (lease === undefined && (options.lease.mode === 'try' || options.lease.mode === 'read')) {
     const pending = await use((session) => pendingOf(session, options))
     if (pending.length > 0) throw MigrationPending(pending.join(', '))
     return

@@ -38,7 +38,7 @@ const openPrimary = (lease: HeldLease, database: OpenFeedParts['database'], opti
 export const openFeed = async (parts: OpenFeedParts): Promise<OpenedFeed> => {
   const { connector, lease, database, options, signal } = parts
   if (lease !== undefined) return openPrimary(lease, database, options)
-  if (options.lease.mode !== 'follow') return { isFollowing: () => true, sessions: 0, stop: async () => undefined }
+  if (options.lease.mode !== 'read') return { isFollowing: () => true, sessions: 0, stop: async () => undefined }
   const { feed, random, build, log } = options
   // It looks for what other processes do, whose time a test does not move.
   const clock = systemClock
