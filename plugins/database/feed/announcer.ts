@@ -1,8 +1,8 @@
-/** Tells other servers that there are commits to read: at most once in five milliseconds, and never twice at a time. */
+/** Tells other servers that there are commits to read: at most once in ten milliseconds, and never twice at a time. */
 import type { Clock } from '../../../kernel/index.ts'
 import type { FeedPosition } from './change-feed.ts'
 
-const PAUSE_MS = 5
+const PAUSE_MS = 10
 
 export interface Announcer {
   tell(at: FeedPosition): void

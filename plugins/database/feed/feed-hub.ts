@@ -15,6 +15,8 @@ export interface FeedHub {
   open(at: FeedPosition, source: FeedSource): void
   commit(commit: FeedCommit): void
   gap(at: FeedPosition): void
+  /** An epoch has begun right behind the last commit that was told. */
+  enter(at: FeedPosition): void
   /** Nothing more will be told. */
   close(): void
 }
@@ -77,6 +79,10 @@ export const createFeedHub = (log: Logger): FeedHub => {
     gap(at) {
       position = at
       tell((listener) => listener.gap(at))
+    },
+    enter(at) {
+      position = at
+      tell(() => undefined)
     },
     close() {
       source = undefined

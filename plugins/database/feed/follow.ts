@@ -18,7 +18,7 @@ export interface FeedLook {
   readonly mark: FeedPosition
   /** All commits up to this number are on disk. A later one may be seen and still be lost. */
   readonly durable: number
-  /** Epochs from that of the place on, in ascending order. */
+  /** Epochs from that of the place or the state on, whichever is less, in ascending order. */
   readonly epochs: readonly EpochRow[]
   /** Commits behind the place, in ascending order: all of them, or the first ones. */
   readonly rows: readonly (FeedPosition & { readonly body: string })[]
@@ -43,14 +43,15 @@ export interface Step {
 /** Where a server begins that has followed nothing yet, and one that has to begin anew: all that is on disk. */
 const begin = ({ mark, durable, epochs }: FeedLook): Followed => ({
   epoch: mark.epoch,
-  term: epochs.at(-1)?.term ?? '',
+  term: epochs.find(({ epoch }) => epoch === mark.epoch)?.term ?? '',
   seq: Math.min(durable, mark.seq),
 })
 
 /** The epochs behind the place in which the database went on from it. Undefined where it did not. */
 const laterEpochs = (at: Followed, { mark, epochs }: FeedLook): readonly EpochRow[] | undefined => {
-  const [own, ...later] = epochs
-  if (own?.epoch !== at.epoch || own.term !== at.term) return undefined
+  const own = epochs.find(({ epoch }) => epoch === at.epoch)
+  if (own?.term !== at.term) return undefined
+  const later = epochs.filter(({ epoch }) => epoch > at.epoch)
   // The epoch ended before the place: what was told behind its end is lost.
   if (mark.seq < at.seq || later.some(({ firstSeq }) => firstSeq <= at.seq)) return undefined
   return later

@@ -27,7 +27,7 @@ export interface FollowerParts {
   /** Opens a port, a new connection. */
   readonly connect: (signal?: AbortSignal) => Promise<FollowPort>
   readonly self: Claimant
-  readonly feed: Pick<FeedHub, 'open' | 'commit' | 'gap'>
+  readonly feed: Pick<FeedHub, 'open' | 'commit' | 'gap' | 'enter'>
   readonly clock: Clock
   readonly log: Logger
 }
@@ -41,6 +41,11 @@ export const startFollower = async (parts: FollowerParts, signal?: AbortSignal):
   let onDisk = 0
   let known = 0
   let isAway = false
+  /**
+   * The connection was lost, which may have been a crash of the database: other sessions of this process may have read
+   * commits that were not on disk and are lost, though none of them was told.
+   */
+  let wasCut = false
   let attendedAt = Number.NEGATIVE_INFINITY
   let lookedAt = 0
   let beat = { value: '', since: 0 }
@@ -66,16 +71,18 @@ export const startFollower = async (parts: FollowerParts, signal?: AbortSignal):
     lookedAt = begun
     known = look.mark.seq
     const step = follow(at, { ...look, durable: Math.max(look.durable, Math.min(onDisk, look.mark.seq)) })
-    const isFirst = at === undefined
+    const before = at
     at = step.at
     // What was known to be on disk may be lost with the rest.
     if (step.isGap) onDisk = 0
-    if (isFirst) feed.open(at, { known: () => known, look: lookNow })
-    else if (step.isGap) {
-      log.info({ ...at }, 'changes of the primary were missed: everything kept is looked up again')
-      feed.gap(at)
+    if (before === undefined) feed.open(at, { known: () => known, look: lookNow })
+    else if (step.isGap || wasCut) {
+      log.info({ ...at }, 'changes of the primary may have been missed: everything kept is looked up again')
+      feed.gap(step.isGap ? at : before)
     }
+    wasCut = false
     for (const commit of step.commits) feed.commit(commit)
+    if (at.epoch > Math.max(before?.epoch ?? 0, step.commits.at(-1)?.epoch ?? 0)) feed.enter(at)
     return step.hasMore
   }
   const attend = async (current: FollowPort): Promise<void> => {
@@ -95,6 +102,7 @@ export const startFollower = async (parts: FollowerParts, signal?: AbortSignal):
       isAway = true
       port?.close()
       port = undefined
+      wasCut = true
       clock.deadline(RETRY_MS).addEventListener('abort', () => looks.soon(), { once: true })
       throw error
     }

@@ -10,7 +10,7 @@ const MOST = 500 // commits that one look reads
 
 const lookFrom = (epoch: number, seq: number): string => `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SELECT m.epoch, m.seq, l.durable, l.epoch AS holder, l.beat FROM cluster_mark m, cluster_lease l WHERE m.one = 1 AND l.one = 1;
-SELECT epoch, term, first_seq AS "firstSeq" FROM cluster_epoch WHERE epoch >= ${epoch} ORDER BY epoch;
+SELECT epoch, term, first_seq AS "firstSeq" FROM cluster_epoch WHERE epoch >= least(${epoch}, (SELECT epoch FROM cluster_mark WHERE one = 1)) ORDER BY epoch;
 SELECT seq, epoch, convert_from(body, 'UTF8') AS body FROM cluster_change WHERE seq > ${seq} ORDER BY seq LIMIT ${MOST};
 COMMIT`
 

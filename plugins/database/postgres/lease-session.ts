@@ -69,7 +69,7 @@ export const createLeaseSession = ({ session, clock, newTerm, times }: LeaseSess
   session.on('notification', () => wake?.())
 
   const run = askInTime(session, clock, times.answer)
-  /** Sent up to two hundred times a second: prepared, in one statement. */
+  /** Sent up to a hundred times a second: prepared, in one statement. */
   const notify = (payload: string): Promise<unknown> =>
     new Promise((resolve, reject) => {
       session.exchanges.run([{ steps: [{ statement: tellChanges, params: [payload] }], settle: resolve, fail: reject }])
