@@ -41,7 +41,7 @@ export default definePlugin({
     const { flush } = intake
     const keeper = createTrailMaintenance({ database, keys, trail, blocks, queue, flush, retentionDays, clock, log })
     hooks.onAudit.tap('append to the trail', intake.record)
-    hooks.meter.tap('append refusals nobody told', intake.used)
+    hooks.meter.tap('append refusals without an event', intake.used)
     optional(Fhir)?.ownsType('AuditEvent', 'is made by the server, of what happens', READ_AT)
     const verify = createVerifier(database, { key, previousKeys })
     routes(auditRoutes({ run, flush, finder: createAuditSearch(database, clock), chain: keeper.chain, verify }))

@@ -4,7 +4,14 @@
  * checked. Applied: it was made inside a transaction.
  */
 
-import { type Clock, type Interaction, isServerError, type RequestContext, type Ruling } from '../../../kernel/index.ts'
+import {
+  type Clock,
+  type Interaction,
+  isServerError,
+  type Random,
+  type RequestContext,
+  type Ruling,
+} from '../../../kernel/index.ts'
 import { chain, type Database, type Transaction, type TransactOptions } from '../../database/service.ts'
 import type { Change, Changed, StoredVersion, WriteGuard, WritePath } from '../../storage/service.ts'
 import { Contended, isLongWrite, isStaleFindings } from '../../storage/service.ts'
@@ -79,10 +86,27 @@ export const isContention = (error: unknown): boolean => isServerError(error) &&
 export interface RetryParts {
   readonly database: Database
   readonly clock: Clock
+  readonly random: Random
+}
+
+/** Attempts that follow each other at once on PostgreSQL. */
+const AT_ONCE = 3
+
+/**
+ * Waits longer with each attempt, from a millisecond to a tenth of a second: two writers that make each other begin again
+ * would otherwise do so until their attempts are used up. The half of it is chance, so that they do not meet again.
+ */
+const backOff = ({ clock, random }: RetryParts, attempt: number): Promise<void> => {
+  const share = Number.parseInt(random.id().slice(0, 4), 16) / 0xffff
+  const ms = Math.ceil(2 ** (attempt - AT_ONCE) * (0.5 + share / 2))
+  return new Promise((resolve) => {
+    clock.deadline(ms).addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 /** Repeats `work` while it throws Contended, within the limits above. */
-export const retryOnContention = async <T>({ database, clock }: RetryParts, work: () => Promise<T>): Promise<T> => {
+export const retryOnContention = async <T>(parts: RetryParts, work: () => Promise<T>): Promise<T> => {
+  const { database, clock } = parts
   const until = clock.monotonic() + PATIENCE_MS
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -94,6 +118,7 @@ export const retryOnContention = async <T>({ database, clock }: RetryParts, work
       // find them. An empty transaction waits for that COMMIT. On PostgreSQL the attempt has waited for a lock, so the
       // changes are committed.
       if (database.kind !== 'postgres') await database.transact(() => undefined)
+      else if (attempt >= AT_ONCE) await backOff(parts, attempt)
     }
   }
 }
