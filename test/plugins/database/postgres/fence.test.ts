@@ -109,11 +109,11 @@ for (const [variant, publishes] of Object.entries(VARIANTS))
           // Between the work and the fence.
           await takeOver()
         })
-        assert.is(await keyOf(late), 'database/lease-lost')
+        assert.is(await keyOf(late), 'database/lease-ended')
         assert.equal(await db.all(ids, []), stored)
         assert.equal(await marks(), { ...before, epoch: before.epoch + 1 })
         const { error, exitCode } = await kernel.failed
-        assert.is(error.key, 'database/lease-lost')
+        assert.is(error.key, 'database/lease-ended')
         assert.is(exitCode, 75)
         assert.is((await kernel.inject('/x')).statusCode, 503)
       }))
@@ -133,7 +133,7 @@ test('those that share a COMMIT are refused together, and none runs again', () =
         ),
       ),
     )
-    assert.equal([...new Set(keys)], ['database/lease-lost'])
+    assert.equal([...new Set(keys)], ['database/lease-ended'])
     assert.is(runs, 20)
     assert.equal(await db.all(ids, []), [{ id: 1 }])
   }))
