@@ -113,7 +113,7 @@ for (const [variant, publishes] of Object.entries(VARIANTS))
         assert.equal(await db.all(ids, []), stored)
         assert.equal(await marks(), { ...before, epoch: before.epoch + 1 })
         const { error, exitCode } = await kernel.failed
-        assert.is(error.key, 'database/lease-ended')
+        assert.is(error.key, 'database/lease-lost')
         assert.is(exitCode, 75)
         assert.is((await kernel.inject('/x')).statusCode, 503)
       }))
