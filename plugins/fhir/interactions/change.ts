@@ -77,7 +77,9 @@ export const interactionAbout = ({ interaction }: AddressedChange, { id, found }
 /**
  * Attempts to make a change. One fails when another writer has changed what was located before the transaction began.
  */
-const MAX_ATTEMPTS = 10
+const MAX_ATTEMPTS = 30
+/** Of those in which a large resource was read again, which takes seconds of a thread. */
+const MAX_LARGE_ATTEMPTS = 10
 /** After this time no further attempt begins, because each may have waited for a lock. One of a large body has not. */
 const PATIENCE_MS = 3_000
 
@@ -91,14 +93,15 @@ export interface RetryParts {
 
 /** Attempts that follow each other at once on PostgreSQL. */
 const AT_ONCE = 3
+const LONGEST_PAUSE_MS = 64
 
 /**
- * Waits longer with each attempt, from a millisecond to a tenth of a second: two writers that make each other begin again
+ * Waits longer with each attempt, from a millisecond to LONGEST_PAUSE_MS: two writers that make each other begin again
  * would otherwise do so until their attempts are used up. The half of it is chance, so that they do not meet again.
  */
 const backOff = ({ clock, random }: RetryParts, attempt: number): Promise<void> => {
   const share = Number.parseInt(random.id().slice(0, 4), 16) / 0xffff
-  const ms = Math.ceil(2 ** (attempt - AT_ONCE) * (0.5 + share / 2))
+  const ms = Math.ceil(Math.min(2 ** (attempt - AT_ONCE), LONGEST_PAUSE_MS) * (0.5 + share / 2))
   return new Promise((resolve) => {
     clock.deadline(ms).addEventListener('abort', () => resolve(), { once: true })
   })
@@ -113,7 +116,8 @@ export const retryOnContention = async <T>(parts: RetryParts, work: () => Promis
       return await work()
     } catch (error) {
       const isPatient = isStaleFindings(error) || clock.monotonic() <= until
-      if (attempt === MAX_ATTEMPTS || !isContention(error) || !isPatient) throw error
+      const most = isStaleFindings(error) ? MAX_LARGE_ATTEMPTS : MAX_ATTEMPTS
+      if (attempt >= most || !isContention(error) || !isPatient) throw error
       // On SQLite the other writer's changes may belong to a group that is not committed yet, and a search would not
       // find them. An empty transaction waits for that COMMIT. On PostgreSQL the attempt has waited for a lock, so the
       // changes are committed.
