@@ -84,7 +84,7 @@ export const update =
         return {
           change: {
             kind: creates ? 'create' : 'update',
-            mayCreate: parts.updateAsCreate,
+            mayCreate: view.updateAsCreate ?? parts.updateAsCreate,
             checkReplaced: target.checkReplaced,
             interaction: { ...interaction, id: target.id },
             type: type.name,
