@@ -85,7 +85,10 @@ export const holdLease = (parts: LeaseParts, won: WonLease, commits: CommitOrder
         compare(sight.seq)
         hasFollowers = sight.members.length > 0
         const gone = findGone(sight.members, sent.monotonic).map(({ server }) => server)
-        if (gone.length > 0) await port.dismiss(gone)
+        if (gone.length > 0)
+          await port
+            .dismiss(gone)
+            .catch((error) => log.debug({ err: error }, 'servers that are gone could not be removed'))
       }
       // The lock was lost with the connection; a taker that has it gives it back when it sees a beat.
       if (port !== undefined && !hasLock) ({ hasLock } = await port.look(false))

@@ -58,7 +58,7 @@ export const takeLease = async (parts: LeaseParts, options: TakeOptions): Promis
     const { row } = sight
     const decision = taker.decide({ ...sight, sentAt: sent.monotonic, receivedAt: clock.monotonic() })
     if (decision === 'take') {
-      if (isTold) await current.dismiss([self.server])
+      if (isTold) await current.dismiss([self.server]).catch(() => undefined)
       if (row === undefined) return { port: current, hasLock, taken: undefined, sent }
       const claimed = tenure.now()
       const taken = await current.take(self, row)
@@ -70,7 +70,9 @@ export const takeLease = async (parts: LeaseParts, options: TakeOptions): Promis
       log.warn({ holder: row?.host, pid: row?.pid }, 'the holder of the writer lease gives no sign of life')
       await current.evict()
     }
-    if (waits) await current.attend(self)
+    // Who waits is shown to operators; a database that cannot store it may still be taken over later.
+    if (waits)
+      await current.attend(self).catch((error) => log.debug({ err: error }, 'this server could not be recorded'))
     if (decision !== 'unlock') return times.poll
     hasLock = false
     await current.unlock()
