@@ -4,8 +4,10 @@ import audit from './audit/index.ts'
 import cluster from './cluster/index.ts'
 import cors from './cors/index.ts'
 import database from './database/index.ts'
+import exportPlugin from './export/index.ts'
 import fhir from './fhir/index.ts'
 import importing from './import/index.ts'
+import jobs from './jobs/index.ts'
 import limits from './limits/index.ts'
 import metering from './metering/index.ts'
 import metrics from './metrics/index.ts'
@@ -32,6 +34,8 @@ export const firstParty: readonly AnyPlugin[] = [
   references, // what they may refer to
   importing, // all of that from files
   terminology, // value sets and code systems, those that are stored too
+  jobs, // what goes on when a request has ended
+  exportPlugin, // one kind of that
   cluster, // which of several processes does what
   limits, // before those that look tokens up, which tell it of unknown ones
   oidc, // where people log in, for the next one

@@ -33,6 +33,7 @@ export {
   type FeedStatus,
 } from './feed/change-feed.ts'
 export { isNote, type Note, type Publication, type ResourceChange } from './feed/publication.ts'
+export { isProcessGone, type OwnProcess, ownProcess } from './lease/own-process.ts'
 export { isOutdated, outdatedWhere } from './outdated.ts'
 export { isHeldUp } from './postgres/failure.ts'
 

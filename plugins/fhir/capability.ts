@@ -150,8 +150,9 @@ export const toCapabilityStatement = (
   }
 }
 
-const list = (operations: readonly BuiltInOperation[]): object =>
-  operations.length === 0
+const list = (all: readonly BuiltInOperation[]): object => {
+  const operations = all.filter(({ isListed = true }) => isListed)
+  return operations.length === 0
     ? {}
     : {
         operation: [...new Set(operations)].map(({ code, definition, documentation }) => ({
@@ -160,3 +161,4 @@ const list = (operations: readonly BuiltInOperation[]): object =>
           documentation,
         })),
       }
+}

@@ -116,6 +116,7 @@ export const compose = (given: ComposeParts): StartedFhir => {
   const changes = { create: create(common), update: update(common), patch: patch(common) }
   const sessionChanges = {
     ...common,
+    readAsOf: searches.opened.readAsOf,
     changes: { ...changes, deleteOne: deleteResource({ catalog, deletesMany: false }) },
   }
   const interactions = createInteractions({

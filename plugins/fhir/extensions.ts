@@ -38,6 +38,7 @@ export const createExtensions = ({ get, storage, searches, reindexing, request }
     check: storage.check,
     operation: operations.add,
     ownsType: owned.add,
+    isReadElsewhere: (type) => owned.readElsewhere.has(type),
     deferIndexing: reindexing.deferIndexing,
     reindex: reindexing.reindex,
     get references() {

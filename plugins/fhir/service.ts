@@ -38,8 +38,13 @@ export type {
   OperationChanges,
 } from './operations/operation.ts'
 export type { Inputs, OperationParameter } from './operations/operation-parameter.ts'
+export { present } from './presentation/present.ts'
+export { readPrefer } from './presentation/presentation-parameters.ts'
+export { withKnownElements } from './presentation/requested-elements.ts'
 export { Resources } from './session/resources.ts'
 export type {
+  AsOfOptions,
+  AsOfResource,
   Beside,
   CurrentResource,
   HistoryOptions,
@@ -69,6 +74,8 @@ export interface Fhir extends Reindexing {
    * which names the address to use instead, such as `GET /_audit`.
    */
   ownsType(type: string, why: string, readAt?: string): void
+  /** True for a type that is not stored as resources, but read at another address. */
+  isReadElsewhere(type: string): boolean
   /**
    * While the server runs: what the references of a resource point to, whether it is stored, and what refers to a
    * resource.

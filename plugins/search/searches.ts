@@ -13,6 +13,7 @@ import { createPatientSubjects, type PatientSubjects } from './index/patient-sub
 import { SEARCH_PARAMETER } from './index/posted-parameters.ts'
 import type { Reindexing } from './index/reindexing.ts'
 import { openSearch, type Search } from './open-search.ts'
+import { createReadAsOf, type ReadAsOf } from './plan/as-of.ts'
 import type { SearchView } from './plan/search-view.ts'
 import type { CodeExpander } from './query/code-expander.ts'
 import { createReferences, type References } from './reference-index.ts'
@@ -26,6 +27,8 @@ export interface OpenedSearches {
   readonly references: References
   /** Finds the patients whose data a resource is. */
   readonly patients: PatientSubjects
+  /** Reads versions that were current at an earlier time. Access has to be checked by the caller. */
+  readonly readAsOf: ReadAsOf
 }
 
 export interface Searches {
@@ -135,6 +138,7 @@ export const createSearches = (): LateSearches => {
         access: createAccessEvaluator({ search, store, now: () => clock.now(), types, referenceWalker: links }),
         references: createReferences({ referenceWalker: links, registry, types: store.types, isEmbedded }),
         patients,
+        readAsOf: createReadAsOf({ database, types: store.types }),
       }
       writing = {
         observer: {

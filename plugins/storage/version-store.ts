@@ -3,6 +3,7 @@ import type { Clock } from '../../kernel/index.ts'
 import { chain, type Database, type MaybePromise, type Transaction } from '../database/service.ts'
 import { createVersionCache } from './cache/version-cache.ts'
 import { createHistory, type HistoryPage, type HistoryQuery } from './history.ts'
+import { createOpenWrites } from './open-writes.ts'
 import { createReadsSeveral, type ReadsSeveral } from './read-several.ts'
 import { createBlockKeys, createCountedKeys, type Keys } from './resource-keys.ts'
 import { type RowSource, rowSourceOf } from './row-source.ts'
@@ -58,6 +59,14 @@ export interface VersionStore extends Reads, ReadsSeveral, VersionLocks {
   putVersion(version: StoredVersion): void
   /** To be called after COMMIT with the written versions: updates the cache and the newest key. */
   committed(versions: readonly StoredVersion[]): void
+  /** Waits, at most a second, for transactions that are open, so that `closeTime` is near. */
+  settle(): Promise<void>
+  /**
+   * The last microsecond of a millisecond, such that all versions up to it are committed or never will be, and no version
+   * that is written from now on gets a time before its end. Call it inside a transaction, whose rows may refer to it: on
+   * SQLite the versions before it are committed with that transaction at the latest.
+   */
+  closeTime(): number
   /** Reads the newest key and version time from the database: at start, and when this process becomes the writer. */
   reload(): Promise<void>
 }
@@ -115,8 +124,9 @@ export const openVersionStore = async ({
       return toVersion(type, row)
     }
   const history = createHistory(codes)
+  const writes = createOpenWrites(() => versionClock.next(), clock)
   const store: VersionStore = {
-    database,
+    database: writes.watch(database),
     types: codes,
     get versionClock() {
       return versionClock
@@ -151,6 +161,12 @@ export const openVersionStore = async ({
     committed(versions) {
       for (const version of versions) if (version.rid > newestResourceKey) newestResourceKey = version.rid
       if (cache !== undefined) for (const version of versions) cache.replace(version)
+    },
+    settle: writes.settle,
+    closeTime() {
+      const end = versionClock.endMillisecond()
+      const { oldest } = writes
+      return oldest === undefined ? end : Math.min(end, Math.floor(oldest / 1000) * 1000 - 1)
     },
     reload,
   }

@@ -7,6 +7,8 @@ import type { Clock } from '../../kernel/index.ts'
 export interface VersionClock {
   /** A time after all times given before and after `after`, the time of the previous version. */
   next(after?: number): number
+  /** Ends the current millisecond, and returns its last microsecond: all times given from now on are later. */
+  endMillisecond(): number
 }
 
 /** Servers that write at the same time use version times with different remainders modulo this number. */
@@ -23,6 +25,10 @@ export const createVersionClock = (clock: Clock, last: number, writer?: number):
     next(after = 0) {
       const least = Math.max(clock.now() * 1000, newest + 1, after + 1)
       newest = place === undefined ? least : least + ((place - (least % WRITERS) + WRITERS) % WRITERS)
+      return newest
+    },
+    endMillisecond() {
+      newest = Math.floor(Math.max(clock.now() * 1000, newest) / 1000) * 1000 + 999
       return newest
     },
   }

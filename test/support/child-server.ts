@@ -10,6 +10,10 @@ import { basic } from './server-with.ts'
 const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlugin }>>> = {
   audit: () => import('../../plugins/audit/index.ts'),
   cors: () => import('../../plugins/cors/index.ts'),
+  export: () => import('../../plugins/export/index.ts'),
+  jobs: () => import('../../plugins/jobs/index.ts'),
+  'quick-jobs': () => import('./quick-jobs.ts'),
+  'slow-export': () => import('./slow-export.ts'),
   limited: () => import('./limited-plugin.ts'),
   limits: () => import('../../plugins/limits/index.ts'),
   metering: () => import('../../plugins/metering/index.ts'),

@@ -1,7 +1,7 @@
 /** Who this process is, and whether the process of a recorded lease is known to be gone. */
 import { existsSync, readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
-import type { Claimant, LeaseRow } from './lease-port.ts'
+import type { Claimant } from './lease-port.ts'
 
 /**
  * Changes with each start of the machine, and differs between containers, whose processes have ids of their own. Empty
@@ -16,6 +16,8 @@ const bootOf = (): string => {
   }
 }
 
+export type OwnProcess = Pick<Claimant, 'server' | 'host' | 'boot' | 'pid'>
+
 export const ownProcess = (server: string, build: string): Claimant => ({
   server,
   host: hostname(),
@@ -26,6 +28,6 @@ export const ownProcess = (server: string, build: string): Claimant => ({
 
 /** False where that is not known, such as for a process of another machine. */
 export const isProcessGone =
-  (self: Claimant) =>
-  ({ host, boot, pid }: LeaseRow): boolean =>
+  (self: OwnProcess) =>
+  ({ host, boot, pid }: OwnProcess): boolean =>
     boot !== '' && boot === self.boot && host === self.host && !existsSync(`/proc/${pid}`)

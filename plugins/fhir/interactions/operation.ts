@@ -58,7 +58,8 @@ const findOperation = (
   const at = { level: type === undefined ? 'system' : id === undefined ? 'type' : 'instance', type } as const
   const found = parts.operations.find(code, at)
   if (found !== undefined) return found
-  const known = parts.operations.at(at).map((one) => `$${one.code}`)
+  const listed = parts.operations.at(at).filter(({ isListed = true }) => isListed)
+  const known = listed.map((one) => `$${one.code}`)
   throw OperationUnknown(code.slice(0, 64), known.sort().join(', ') || 'none')
 }
 

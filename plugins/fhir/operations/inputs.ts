@@ -24,15 +24,19 @@ type Json = Record<string, unknown>
 
 interface Given {
   readonly name: string
+  /** True for a name that is not declared. */
+  readonly isIgnored?: true
   readonly value: unknown
   readonly json?: string | undefined
 }
 
-const toInputs = (given: readonly Given[]): Inputs => {
+const toInputs = (all: readonly Given[]): Inputs => {
+  const given = all.filter(({ isIgnored }) => isIgnored !== true)
   const find = (name: string): Given | undefined => given.find((one) => one.name === name)
   return {
     get: <T>(name: string) => find(name)?.value as T | undefined,
     all: <T>(name: string) => given.filter((one) => one.name === name).map(({ value }) => value as T),
+    ignored: all.flatMap(({ name, isIgnored }) => (isIgnored === true ? [name] : [])),
     json: (name) => find(name)?.json,
   }
 }
@@ -40,6 +44,7 @@ const toInputs = (given: readonly Given[]): Inputs => {
 /** The code of the operation, for messages, and a test for the names of resource types. */
 interface About {
   readonly code: string
+  readonly lenient: boolean
   readonly isResource: (type: string) => boolean
 }
 
@@ -66,14 +71,14 @@ const fromQuery = (
   about: About,
   declared: readonly OperationParameter[],
   pairs: readonly (readonly [string, string])[],
-  lenient: boolean,
 ): readonly Given[] => {
   const given: Given[] = []
   for (const [name, text] of pairs) {
     const parameter = declared.find((one) => one.name === name)
     if (parameter === undefined) {
-      if (lenient) continue
-      throw unknown(about, declared, name)
+      if (!about.lenient) throw unknown(about, declared, name)
+      given.push({ name, value: text, isIgnored: true })
+      continue
     }
     const { type = 'BackboneElement' } = parameter
     if (!isPrimitive(type)) throw OperationParameterBody(name, type)
@@ -125,7 +130,11 @@ const readItems = (
       throw OperationParametersMalformed('a parameter is an object with a name').with({ expression: [here] })
     const { name } = item
     const parameter = declared.find((one) => one.name === name)
-    if (parameter === undefined) throw unknown(about, declared, name).with({ expression: [here] })
+    if (parameter === undefined) {
+      if (!about.lenient || path !== '') throw unknown(about, declared, name).with({ expression: [here] })
+      given.push({ name, value: undefined, isIgnored: true })
+      continue
+    }
     const { key, value } = contentOf(item, here)
     const wrong = (sent: string): ServerError =>
       OperationParameterType(name, parameter.type ?? 'parts', sent).with({ expression: [here] })
@@ -180,7 +189,7 @@ export interface InputParts {
   readonly query: readonly (readonly [string, string])[]
   /** The body of a POST. */
   readonly body: ParsedResource | undefined
-  /** `Prefer: handling=lenient`: unknown parameters in the query are ignored. */
+  /** `Prefer: handling=lenient`: unknown parameters are ignored, but for parts of others. */
   readonly lenient: boolean
 }
 
@@ -197,9 +206,9 @@ const withoutResources = (items: readonly unknown[]): unknown[] =>
 export const readInputs = async (parts: InputParts): Promise<Inputs> => {
   const { operation, isResource, validator, query, body, lenient } = parts
   const { code, parameters } = operation
-  const about: About = { code, isResource }
+  const about: About = { code, isResource, lenient }
   const given = [
-    ...fromQuery(about, parameters, query, lenient),
+    ...fromQuery(about, parameters, query),
     ...(body === undefined ? [] : fromBody(about, parameters, body)),
   ]
   checkCounts(about, parameters, given, '')

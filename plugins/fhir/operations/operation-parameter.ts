@@ -25,6 +25,8 @@ export interface Inputs {
   /** The first value; undefined when there is none. */
   get<T = unknown>(name: string): T | undefined
   all<T = unknown>(name: string): readonly T[]
+  /** Names that were given, are not declared, and were ignored because of `Prefer: handling=lenient`. */
+  readonly ignored: readonly string[]
   /** The original JSON of a resource, with the digits of its numbers. */
   json(name: string): string | undefined
 }

@@ -83,10 +83,14 @@ interface Declared {
   readonly rights?: Rights
   /** `operation` when left out. */
   readonly requestClass?: RequestClass
+  /** False for one that only refuses, because the server is not set up for it: /metadata does not list it. */
+  readonly isListed?: boolean
 }
 
 /** An operation that changes nothing. It takes GET and POST. */
 export interface AnsweringOperation<I extends Invocation = Invocation> extends Declared {
+  /** True where the plugin stores something of its own: a replica sends the invocation on, by GET too. */
+  readonly stores?: boolean
   answer(invocation: I): OperationAnswer | Promise<OperationAnswer>
 }
 

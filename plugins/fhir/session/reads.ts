@@ -5,6 +5,7 @@ import { type Registry, type SearchEntry, toMatcher, toSubject } from '../../sea
 import { type AuditDetails, withAuditDetails } from '../audit-details.ts'
 import { authorize, dispatchRead, emitRefused } from '../dispatch.ts'
 import { readVisible } from '../interactions/read-seen.ts'
+import { type AsOfParts, createAsOf } from './as-of.ts'
 import { matchingOf, readPaged, readSelecting } from './criteria.ts'
 import { toHeld } from './held.ts'
 import { createHistory, type HistoryParts } from './history.ts'
@@ -17,7 +18,7 @@ const PAGE_PARAMETER = '_page='
 /** The page token in a link. */
 const pageIn = (url: string): string => url.slice(url.lastIndexOf(PAGE_PARAMETER) + PAGE_PARAMETER.length)
 
-export interface SessionReadsParts extends StreamParts, HistoryParts {
+export interface SessionReadsParts extends StreamParts, HistoryParts, AsOfParts {
   readonly registry: Registry
   readonly audit: AuditDetails
 }
@@ -61,6 +62,7 @@ export const createReads = (parts: () => SessionReadsParts, seat: Seat): Session
     })
   },
   stream: createStream(parts, seat),
+  asOf: createAsOf(parts, seat),
   history: createHistory(parts, seat),
   async matches(type, query) {
     const { catalog, registry } = parts()

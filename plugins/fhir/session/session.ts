@@ -154,6 +154,37 @@ export interface Made {
  */
 export type Beside = (transaction: Transaction, made: Made) => MaybePromise<void>
 
+/** A version that was current at an earlier time; of a deletion, without content. */
+export interface AsOfResource {
+  readonly type: string
+  readonly id: string
+  readonly version: number
+  /** Milliseconds since the epoch. */
+  readonly lastUpdated: number
+  /** The resource key: reading goes on behind it. Not for clients. */
+  readonly key: number
+  readonly json: string
+  /** The same as UTF-8. A promise for a large one, which is unpacked off the main thread. */
+  bytes(): MaybePromise<Buffer>
+}
+
+export interface AsOfOptions {
+  /** A version time of `VersionStore.closeTime`: microseconds since the epoch. */
+  readonly upTo: number
+  /** Only versions that were made after this version time. */
+  readonly since?: number | undefined
+  /** Only resources behind this key. */
+  readonly after?: number
+  /** The deletions, judged by what was deleted, instead of the resources that were there. */
+  readonly deleted?: boolean
+  /** Only the data of these patients, ids, or of any patient: resources in their compartments, and the Patients. */
+  readonly patients?: ReadonlySet<string> | 'any' | undefined
+  /** Awaited after each resource that had to be judged by its content. */
+  pause?(): Promise<void> | undefined
+  /** Called when work goes on after a wait. */
+  resume?(): void
+}
+
 export interface SessionReads {
   /**
    * The current version, or the one with this number. Throws 404 and 410. A hidden version is 404, like one that does
@@ -172,6 +203,12 @@ export interface SessionReads {
     query: string,
     options?: { readonly after?: string; readonly within?: NumberRange },
   ): AsyncIterable<Streamed>
+  /**
+   * The versions that were current at a time, of all resources of a type that the caller may read and search, in
+   * ascending order of their keys, some at once; the list may be empty. Each is judged by its own content, a Binary by the
+   * current versions of its security contexts. Repeated, it gives the same. Throws 403.
+   */
+  asOf(type: string, options: AsOfOptions): AsyncIterable<readonly AsOfResource[]>
   /** Versions, newest first. Throws 404 for a resource of which the caller may see no version. */
   history(options: HistoryOptions): AsyncIterable<PastVersion>
   /**

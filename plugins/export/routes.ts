@@ -1,0 +1,152 @@
+/** /export/{job} and /export/{job}/file. Spec: Endpoints. https://hl7.org/fhir/uv/bulkdata/STU2/export.html#bulk-data-status-request */
+import { pipeline } from 'node:stream'
+import { createGzip } from 'node:zlib'
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import { type Clock, type Interaction, type RequestContext, type Runners, toServerError } from '../../kernel/index.ts'
+import type { Database } from '../database/service.ts'
+import type { Resources } from '../fhir/service.ts'
+import type { JobRow, Jobs } from '../jobs/service.ts'
+import { isOwner } from './caller-of.ts'
+import { checkFileRights } from './check-file-rights.ts'
+import { ExportFailed, ExportPart, ExportPolled, ExportUnknown } from './errors.ts'
+import { type ExportFolder, isJobId } from './export-folder.ts'
+import { toManifest } from './manifest.ts'
+import { KIND } from './operations.ts'
+import type { PollLimit } from './poll-limit.ts'
+import { type PartRow, readParts } from './tables.ts'
+import { restrictionsOf } from './write-parts.ts'
+
+const NDJSON = 'application/fhir+ndjson'
+const FHIR_JSON = 'application/fhir+json; charset=utf-8'
+const JSON_TYPE = 'application/json'
+
+export interface RouteParts {
+  readonly database: Database
+  readonly jobs: Jobs
+  readonly resources: Resources
+  readonly folder: ExportFolder
+  readonly polls: PollLimit
+  readonly run: Runners
+  readonly clock: Clock
+}
+
+interface Addressed {
+  readonly params: { readonly job: string }
+  readonly query: { readonly part?: unknown }
+}
+
+/** The job, if it is the caller's and is still there. Throws 404. */
+const findOwn = async ({ jobs }: RouteParts, ctx: RequestContext, id: string): Promise<JobRow> => {
+  const job = isJobId(id) ? await jobs.find(id) : undefined
+  if (job === undefined || job.kind !== KIND || job.state === 'cancelled' || !isOwner(job, ctx.caller))
+    throw ExportUnknown()
+  return job
+}
+
+const isOver = ({ expires }: JobRow, clock: Clock): boolean => Number(expires) > 0 && Number(expires) <= clock.now()
+
+const sendStatus = async (parts: RouteParts, { ctx, params }: FastifyRequest, reply: FastifyReply) => {
+  const { database, clock, polls } = parts
+  const job = await findOwn(parts, ctx, (params as Addressed['params']).job)
+  if (isOver(job, clock)) throw ExportUnknown()
+  reply.header('cache-control', 'no-store')
+  if (job.state === 'failed') throw ExportFailed(job.error).with({ isExpected: true })
+  if (job.state === 'finished') {
+    const rows = await database.all<PartRow>(readParts, [job.id])
+    return reply
+      .header('expires', new Date(Number(job.expires)).toUTCString())
+      .type(JSON_TYPE)
+      .send(JSON.stringify(toManifest(job, rows, ctx.baseUrl)))
+  }
+  const { seconds, isEarly } = polls.asked(job.id, clock.now() - Number(job.created))
+  const headers = { 'retry-after': String(seconds) }
+  if (isEarly) throw ExportPolled(seconds).with({ headers })
+  const progress = job.progress === '' ? (job.state === 'queued' ? 'waiting' : 'begun') : job.progress
+  return reply
+    .code(202)
+    .headers({ ...headers, 'x-progress': progress })
+    .send()
+}
+
+/** The part that `?part=` names, or the only one. Throws 400, 404. */
+const findPart = (rows: readonly PartRow[], text: unknown): PartRow => {
+  const files = rows.filter(({ file }) => file !== '')
+  if (text === undefined && files.length === 1) return files[0] as PartRow
+  if (typeof text !== 'string' || !/^\d{1,9}$/.test(text)) throw ExportPart()
+  const found = files.find(({ part }) => part === Number(text))
+  if (found === undefined) throw ExportUnknown()
+  return found
+}
+
+const acceptsGzip = (header: unknown): boolean =>
+  typeof header === 'string' && /(^|,)\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*(,|$))[\d.]+\s*)?(,|$)/i.test(header)
+
+const sendFile = async (parts: RouteParts, request: FastifyRequest, reply: FastifyReply) => {
+  const { database, resources, folder, run, clock } = parts
+  const { ctx, headers, params, query } = request
+  const job = await findOwn(parts, ctx, (params as Addressed['params']).job)
+  if (job.state !== 'finished' || isOver(job, clock)) throw ExportUnknown()
+  const rows = await database.all<PartRow>(readParts, [job.id])
+  const { section, type, file, bytes, lines } = findPart(rows, (query as Addressed['query']).part)
+  // What was ignored is no data.
+  if (section !== 'error') checkFileRights(await resources.as(ctx).ruling(type), restrictionsOf(job), type)
+  const stream = await folder.read(job.id, file, Number(bytes))
+  try {
+    await told(run, ctx, { operation: 'export-file', type: section === 'error' ? undefined : type }, 200, Number(lines))
+  } catch (error) {
+    stream.destroy()
+    throw error
+  }
+  reply.type(NDJSON).headers({ vary: 'accept-encoding', 'cache-control': 'no-store' })
+  if (!acceptsGzip(headers['accept-encoding'])) return reply.header('content-length', String(bytes)).send(stream)
+  const packed = createGzip({ level: 1 })
+  pipeline(stream, packed, () => undefined)
+  return reply.header('content-encoding', 'gzip').send(packed)
+}
+
+const told = async (
+  { onAudit }: Runners,
+  request: RequestContext,
+  interaction: Pick<Interaction, 'operation' | 'type'>,
+  status: number,
+  count?: number,
+): Promise<void> => {
+  const details = count === undefined ? undefined : { count }
+  await onAudit?.({ request, interaction: { kind: 'operation', ...interaction }, status, details })
+}
+
+const end = async (parts: RouteParts, { ctx, params }: FastifyRequest, reply: FastifyReply) => {
+  const { jobs, run } = parts
+  const { id } = await findOwn(parts, ctx, (params as Addressed['params']).job)
+  if (!((await jobs.cancel(id)) || (await jobs.remove(id)))) throw ExportUnknown()
+  await told(run, ctx, { operation: 'export-delete' }, 202)
+  const issue = [
+    { severity: 'information', code: 'informational', diagnostics: 'The export and its files are deleted.' },
+  ]
+  return reply
+    .code(202)
+    .type(FHIR_JSON)
+    .send(JSON.stringify({ resourceType: 'OperationOutcome', issue }))
+}
+
+type Answer = (parts: RouteParts, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+
+export const exportRoutes =
+  (parts: RouteParts): FastifyPluginCallback =>
+  (app, _options, done) => {
+    const answering =
+      (answer: Answer, operation: string) =>
+      async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+        try {
+          return await answer(parts, request, reply)
+        } catch (error) {
+          await told(parts.run, request.ctx, { operation }, toServerError(error).status)
+          throw error
+        }
+      }
+    const config = { requestClass: 'read', relay: true } as const
+    app.get('/export/:job', { config }, answering(sendStatus, 'export-status'))
+    app.get('/export/:job/file', { config }, answering(sendFile, 'export-file'))
+    app.delete('/export/:job', { config: { ...config, requestClass: 'write' } }, answering(end, 'export-delete'))
+    done()
+  }

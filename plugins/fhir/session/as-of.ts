@@ -1,0 +1,135 @@
+/** The resources of a type as they were at a time, as far as the caller may read and search them. */
+import type { FactDetails, Interaction, Right, Ruling } from '../../../kernel/index.ts'
+import { type TypeCatalog, typeOf } from '../../model/service.ts'
+import { extent, type ReadAsOf, typeForbidden } from '../../search/service.ts'
+import { decompressBody, type StoredVersion, unpackLater } from '../../storage/service.ts'
+import type { AuditDetails } from '../audit-details.ts'
+import { authorize, emitRefused } from '../dispatch.ts'
+import type { Opened, Seat } from './seat.ts'
+import type { AsOfOptions, AsOfResource, SessionReads } from './session.ts'
+
+/** Stored bytes from which on they are unpacked off the main thread. */
+const LARGE = 64 * 1024
+
+export interface AsOfParts {
+  readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly audit: Pick<AuditDetails, 'patients'>
+  readonly readAsOf: ReadAsOf
+}
+
+class AsOfVersion implements AsOfResource {
+  readonly #version: StoredVersion
+  readonly type: string
+  readonly id: string
+  readonly version: number
+  readonly lastUpdated: number
+  readonly key: number
+
+  constructor(version: StoredVersion) {
+    this.#version = version
+    this.type = version.type
+    this.id = version.id
+    this.version = version.version
+    this.lastUpdated = version.lastUpdated
+    this.key = version.rid
+  }
+
+  get json(): string {
+    return this.#version.text
+  }
+
+  bytes(): Buffer | Promise<Buffer> {
+    const { bytes, encoding } = this.#version
+    return bytes.length < LARGE ? decompressBody(bytes, encoding) : unpackLater(bytes, encoding)
+  }
+}
+
+const RIGHTS: readonly Right[] = ['r', 's']
+
+/** Both rights, but for those that the caller has on everything. Throws 403 where it has one on nothing. */
+const rightsToJudge = (ruling: Ruling, type: string): readonly Right[] =>
+  RIGHTS.filter((right) => {
+    const told = extent(ruling, type, right)
+    if (told === 'none') throw typeForbidden(ruling, type, right)
+    return told === 'some'
+  })
+
+type Judge = (version: StoredVersion) => Promise<boolean> | boolean
+
+/** Judges versions by the ruling. */
+const judgeByRuling = ({ view, request }: Opened, ruling: Ruling, rights: readonly Right[]): Judge => {
+  const [first, second] = rights.map(
+    (right): Judge =>
+      (version) =>
+        view.access.allows(request, ruling, right, version),
+  )
+  if (first === undefined || second === undefined) return first ?? (() => true)
+  return (version) => {
+    const allowed = first(version)
+    if (allowed instanceof Promise) return allowed.then((isAllowed) => isAllowed && second(version))
+    return allowed && second(version)
+  }
+}
+
+/** Judges versions by whose data they are; a deletion by what was deleted. */
+const judgeByPatients = (
+  { view, request }: Opened,
+  audit: AsOfParts['audit'],
+  type: string,
+  patients: NonNullable<AsOfOptions['patients']>,
+): Judge => {
+  const isOne = (reference: string): boolean => patients === 'any' || patients.has(reference.slice('Patient/'.length))
+  // A Patient that only links to another one is not that one's data.
+  if (type === 'Patient') return ({ id }) => isOne(`Patient/${id}`)
+  const concerns = (version: StoredVersion): boolean => audit.patients([version], request.ownUrl).some(isOne)
+  return (version) =>
+    version.deleted
+      ? view.reads
+          .vread(type, version.id, version.version - 1)
+          .then((before) => before !== undefined && !before.deleted && concerns(before))
+      : concerns(version)
+}
+
+/** `parts` returns the parts once the server has started. */
+export const createAsOf = (parts: () => AsOfParts, seat: Seat): SessionReads['asOf'] =>
+  async function* (type, options) {
+    const { catalog, audit, readAsOf } = parts()
+    const { name } = typeOf({ catalog }, type)
+    const opened = seat.open()
+    const { view, request } = opened
+    const { upTo, since, after = 0, deleted = false, patients, pause, resume } = options
+    const interaction: Interaction = { kind: 'search-type', type: name }
+    let count = 0
+    try {
+      const ruling = await authorize(view.run, request, interaction)
+      const rights = rightsToJudge(ruling, name)
+      const judges = [
+        ...(patients === undefined ? [] : [judgeByPatients(opened, audit, name, patients)]),
+        ...(rights.length === 0 ? [] : [judgeByRuling(opened, ruling, rights)]),
+      ]
+      const { signal } = request
+      for await (const versions of readAsOf({ type: name, upTo, since, after, deleted, signal })) {
+        resume?.()
+        const shown: AsOfResource[] = []
+        for (const version of versions) {
+          let isShown = true
+          for (const judge of judges) {
+            const told = judge(version)
+            isShown = told instanceof Promise ? await told : told
+            if (!isShown) break
+          }
+          if (isShown) shown.push(new AsOfVersion(version))
+          const rest = judges.length === 0 ? undefined : pause?.()
+          if (rest !== undefined) await rest
+        }
+        count += shown.length
+        yield shown
+      }
+    } catch (error) {
+      if (seat.streams !== 'not') await emitRefused(view.run, request, interaction, error)
+      throw error
+    }
+    if (seat.streams === 'not') return
+    const details: FactDetails = { count }
+    await view.run.onAudit?.({ request, interaction, status: 200, details })
+  }

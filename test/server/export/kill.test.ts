@@ -1,0 +1,187 @@
+/** Exports whose servers are killed, stopped where they stand, or end: rows K20 to K23, by behaviour. */
+// database: sqlite, because it starts servers on SQLite and on PostgreSQL itself
+import { createHash } from 'node:crypto'
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type DatabaseKind, postgresKind, sqliteKind, temporaryFolder } from '../../support/database-kinds.ts'
+import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
+import { until } from '../../support/until.ts'
+import type { Json } from './export-clinic.ts'
+
+const TAKEOVER_MS = 35_000
+const TYPES = ['Patient', 'Observation', 'Practitioner', 'Organization', 'Encounter', 'Basic']
+const EACH = 40
+
+interface Place {
+  /** Finished files in the folder of a job. */
+  files(job: string): number
+  start(isEarly?: boolean): Promise<SpawnedServer>
+  remove(): Promise<void>
+}
+
+const placeOf = async (kind: DatabaseKind, plugins: readonly string[]): Promise<Place> => {
+  const { settings, remove } = await kind.fresh()
+  const folder = temporaryFolder()
+  return {
+    files: (job) => globSync('*.ndjson', { cwd: join(folder.path, job.split('/').at(-1) as string) }).length,
+    start: (isEarly = false) =>
+      spawnServer(settings, {
+        plugins: [...plugins, 'export', 'slow-export'],
+        settings: { export: { dir: folder.path } },
+        isEarly,
+      }),
+    async remove() {
+      await remove()
+      folder.remove()
+    },
+  }
+}
+
+const send = (url: string, method = 'GET', body?: object): Promise<Response> =>
+  fetch(url, {
+    method,
+    headers: { 'content-type': 'application/fhir+json' },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+
+const fill = async ({ base }: SpawnedServer): Promise<void> => {
+  const entry = TYPES.flatMap((resourceType) =>
+    Array.from({ length: EACH }, (_, n) => ({
+      resource: { resourceType, id: `${resourceType}-${n}`, language: `x-${n}` },
+      request: { method: 'PUT', url: `${resourceType}/${resourceType}-${n}` },
+    })),
+  )
+  const answer = await send(base, 'POST', { resourceType: 'Bundle', type: 'batch', entry })
+  const { entry: made } = (await answer.json()) as Json
+  for (const { response } of made) assert.match(response.status, /^201/, JSON.stringify(response))
+}
+const begin = async ({ base }: SpawnedServer): Promise<string> => {
+  const answer = await send(`${base}/$export`)
+  assert.is(answer.status, 202, await answer.text())
+  return new URL(answer.headers.get('content-location') as string).pathname
+}
+/** The status, and the answer of a job that has ended; a server that starts or polls that come too fast say nothing. */
+const look = async (
+  { base }: SpawnedServer,
+  job: string,
+): Promise<{ readonly status: number; readonly json?: Json }> => {
+  const answer = await send(`${base}${job}`)
+  const text = await answer.text()
+  return {
+    status: answer.status,
+    ...(answer.status === 200 || answer.status === 500 ? { json: JSON.parse(text) as Json } : {}),
+  }
+}
+/** Waits for so many files of all six. */
+const whenWritten = (place: Place, job: string, files: number): Promise<void> =>
+  until(() => place.files(job) >= files, 30_000, `${files} files`)
+const whenEnded = async (server: SpawnedServer, job: string): Promise<Json> => {
+  let found: Json = {}
+  await until(
+    async () => {
+      const { status, json } = await look(server, job)
+      if (json === undefined) return false
+      found = { ...json, status }
+      return true
+    },
+    TAKEOVER_MS,
+    'the export to end',
+  )
+  return found
+}
+/** Type and digest of each file; the addresses differ. */
+const contentOf = async ({ base }: SpawnedServer, { output }: Json): Promise<readonly string[]> =>
+  Promise.all(
+    output.map(async ({ type, url, count }: Json) => {
+      const { pathname, search } = new URL(url)
+      const answer = await send(`${base}${pathname}${search}`)
+      assert.is(answer.status, 200)
+      return `${type} ${count} ${createHash('sha256')
+        .update(Buffer.from(await answer.arrayBuffer()))
+        .digest('hex')}`
+    }),
+  )
+const end = async (server: SpawnedServer, job: string): Promise<void> =>
+  void (await send(`${server.base}${job}`, 'DELETE'))
+const whenReady = (server: SpawnedServer): Promise<void> =>
+  until(async () => (await send(`${server.base}/readyz`)).status === 200, 20_000, 'the other server to be ready')
+
+for (const kind of [sqliteKind, postgresKind])
+  test(`K20, K23 ${kind.name}: killed early, half-way and late, an export ends with the files of an undisturbed one; its status survives`, async () => {
+    const place = await placeOf(kind, ['jobs'])
+    let server = await place.start()
+    await fill(server)
+    const whole = await begin(server)
+    const undisturbed = await contentOf(server, await whenEnded(server, whole))
+    assert.is(undisturbed.length, TYPES.length)
+    for (const files of [1, 3, 5]) {
+      const job = await begin(server)
+      await whenWritten(place, job, files)
+      const next = kind === postgresKind ? await place.start(true) : undefined
+      await server.kill()
+      const from = performance.now()
+      server = next ?? (await place.start())
+      await whenReady(server)
+      const manifest = await whenEnded(server, job)
+      assert.is(manifest.status, 200, JSON.stringify(manifest))
+      assert.ok(performance.now() - from < TAKEOVER_MS)
+      assert.equal(await contentOf(server, manifest), undisturbed)
+      await end(server, job)
+    }
+    assert.is(await server.end('SIGTERM'), 0)
+    server = await place.start()
+    assert.equal(await contentOf(server, await whenEnded(server, whole)), undisturbed)
+    await server.kill()
+    await place.remove()
+  })
+
+test('K21: a worker that stood still while another one took over adds nothing: each file is there once', async () => {
+  const place = await placeOf(postgresKind, ['writers-together', 'quick-jobs'])
+  const first = await place.start()
+  await fill(first)
+  const undisturbed = await contentOf(first, await whenEnded(first, await begin(first)))
+  const job = await begin(first)
+  await whenWritten(place, job, 2)
+  const second = await place.start()
+  first.child.kill('SIGSTOP')
+  const manifest = await whenEnded(second, job)
+  first.child.kill('SIGCONT')
+  assert.is(manifest.status, 200)
+  assert.equal(await contentOf(second, manifest), undisturbed)
+  // The one that slept finds out, and says the same.
+  const { status: _status, ...told } = manifest
+  const links = ({ output }: Json): Json =>
+    output.map(({ url, ...one }: Json) => ({ ...one, path: new URL(url).search }))
+  await until(async () => (await look(first, job)).status === 200, 10_000, 'the first server to answer')
+  assert.equal(links((await look(first, job)).json as Json), links(told))
+  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  assert.equal(links((await look(second, job)).json as Json), links(told))
+  await first.kill()
+  await second.kill()
+  await place.remove()
+})
+
+test('K22: an export that was killed three times has failed, and is not started again', async () => {
+  const place = await placeOf(sqliteKind, ['jobs'])
+  let server = await place.start()
+  await fill(server)
+  const job = await begin(server)
+  for (let times = 0; times < 3; times += 1) {
+    await until(async () => (await look(server, job)).status === 202, 10_000, 'the export to go on')
+    await whenWritten(place, job, 1 + times)
+    await server.kill()
+    server = await place.start()
+  }
+  const failed = await whenEnded(server, job)
+  assert.is(failed.status, 500)
+  assert.match(failed.issue[0].diagnostics, /three times/)
+  await server.end('SIGTERM')
+  server = await place.start()
+  assert.equal(await whenEnded(server, job), failed)
+  await server.kill()
+  await place.remove()
+})
+
+test.run()
