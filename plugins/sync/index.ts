@@ -14,9 +14,11 @@ export default definePlugin({
   needs: { resources: Resources, searches: Searches },
   uses: [Limits],
   errors,
-  setup({ hooks, run, routes, identify, request, optional, needs: { resources, searches }, clock, random, log }) {
+  setup(host) {
+    const { hooks, run, routes, identify, request, optional, refusal, clock, random, log } = host
+    const { resources, searches } = host.needs
     const live = createLiveQueries({
-      ...{ resources, searches, clock, log },
+      ...{ resources, searches, refusal, clock, log },
       limits: optional(Limits),
       ownUrl: () => request({ caller: { kind: 'internal' }, purpose: 'sync' }).ownUrl,
       source: createOwnCommits(hooks, random),

@@ -1,5 +1,5 @@
 /** Puts the parts of live queries together. */
-import type { Clock, Logger, OwnUrl } from '../../kernel/index.ts'
+import type { Clock, Logger, OwnUrl, ServerError } from '../../kernel/index.ts'
 import type { Resources } from '../fhir/service.ts'
 import type { Limits } from '../limits/service.ts'
 import type { Searches } from '../search/service.ts'
@@ -17,6 +17,7 @@ export interface LiveQueriesParts {
   readonly limits: Limits | undefined
   readonly source: ChangeSource
   readonly ownUrl: () => OwnUrl | undefined
+  readonly refusal: () => ServerError | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -34,6 +35,7 @@ export const createLiveQueries = ({
   limits,
   source,
   ownUrl,
+  refusal,
   clock,
   log,
 }: LiveQueriesParts): LiveQueries => {
@@ -57,6 +59,7 @@ export const createLiveQueries = ({
   const open = createOpenConnections(
     clock,
     () => hub.tick(clock.monotonic()),
+    refusal,
     (error) => log.error({ err: error }, 'live queries could not be looked after'),
   )
   const parts: ConnectionParts = {

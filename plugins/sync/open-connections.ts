@@ -1,5 +1,5 @@
 /** All connections of this server: their number, the passing of time for them, and their end. */
-import { type Clock, every } from '../../kernel/index.ts'
+import { type Clock, every, type ServerError } from '../../kernel/index.ts'
 import { CLOSE } from './channel.ts'
 import { ServerFull } from './errors.ts'
 
@@ -36,25 +36,31 @@ const counter = (most: number, what: string) => {
   }
 }
 
-/** `tick` is called once a second, before those of the connections. */
+/**
+ * `tick` is called once a second, before those of the connections. `refusal`: why the server takes no requests, if it does
+ * not.
+ */
 export const createOpenConnections = (
   clock: Clock,
   tick: () => void,
+  refusal: () => ServerError | undefined,
   onError: (error: unknown) => void,
 ): OpenConnections => {
   const held = new Set<Held>()
+  const closeAll = (code: number, reason: string): void => {
+    for (const one of [...held]) one.close(code, reason)
+  }
   const repeating = every(
     clock,
     TICK_MS,
     async () => {
       tick()
+      // Such as when the writer lease is lost: what this server knows may be old.
+      if (held.size > 0 && refusal() !== undefined) closeAll(CLOSE.lost, 'the server cannot answer')
       for (const one of [...held]) one.tick()
     },
     onError,
   )
-  const closeAll = (code: number, reason: string): void => {
-    for (const one of [...held]) one.close(code, reason)
-  }
   return {
     admit: counter(MOST_CONNECTIONS, 'connections'),
     openQuery: counter(MOST_QUERIES, 'queries'),

@@ -29,9 +29,9 @@ const createChance = (seed: number) => {
 }
 
 const PATIENTS = ['p0', 'p1', 'p2']
-const IDS = Array.from({ length: 30 }, (_, at) => `o${at}`)
+const IDS = Array.from({ length: 90 }, (_, at) => `o${at}`)
 const QUERIES = [
-  'Observation',
+  'Observation?status=final,amended,preliminary',
   'Observation?subject=Patient/p0',
   'Observation?subject=Patient/p1,Patient/p2&status=final',
   'Observation?code=http://loinc.org|a,b',
@@ -49,7 +49,7 @@ interface Follower {
   readonly caller: string
   client: SyncClient
   /** Queries by id. */
-  readonly queries: ReadonlyMap<string, string>
+  readonly queries: Map<string, string>
 }
 
 export const runRandomChanges = async ({
@@ -88,6 +88,7 @@ export const runRandomChanges = async ({
   let deltas = 0
   let resumed = 0
   let quiet = 0
+  let begun = 0
 
   const count = ({ client }: Follower): void => {
     deltas += client.messages.filter(({ op }) => op === 'delta').length
@@ -157,6 +158,8 @@ export const runRandomChanges = async ({
     count(follower)
     await old.close()
     for (let at = chance(4); at > 0; at -= 1) await change()
+    // These may be stored before the resume, during it, or after it.
+    const beside = Promise.all(Array.from({ length: chance(4) }, change))
     follower.client = await openSync(address, { headers: headersOf(follower.caller) })
     for (const [id, query] of follower.queries) {
       const had = has.get(id)
@@ -166,17 +169,32 @@ export const runRandomChanges = async ({
       const { op } = await follower.client.subscribe(id, query, resume)
       if (op === 'ready') resumed += 1
     }
+    await beside
     await mend(follower)
+  }
+  /** Begins some queries again while others write. */
+  const beginAgain = async ({ client, queries }: Follower): Promise<void> => {
+    for (const [id, query] of [...queries]) {
+      if (chance(3) > 0) continue
+      client.unsubscribe(id)
+      queries.delete(id)
+      // Another id, because deltas of the old query may be on their way.
+      begun += 1
+      queries.set(`b${begun}`, query)
+      await client.subscribe(`b${begun}`, query)
+    }
   }
 
   for (const id of PATIENTS) await put_(patient(id))
-  for (let at = 0; at < 40; at += 1) await put_({ ...resource(), id: pick(IDS) })
+  for (let at = 0; at < 150; at += 1) await put_({ ...resource(), id: pick(IDS) })
   const followers: Follower[] = []
   for (const caller of CALLERS) followers.push(await follow(caller))
 
   for (let done = 0; done < changes && faults.length === 0; ) {
     const together = 1 + chance(4)
-    await Promise.all(Array.from({ length: together }, change))
+    const changing = Promise.all(Array.from({ length: together }, change))
+    if (chance(8) === 0) await beginAgain(pick(followers))
+    await changing
     done += together
     if (chance(40) === 0) await cutAndResume(pick(followers))
     if (chance(60) === 0) rulings.set('moving', inCompartment('Patient', pick(PATIENTS)))

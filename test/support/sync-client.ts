@@ -15,6 +15,8 @@ export interface SyncClient {
   next(isMeant: (message: Json) => boolean, from?: number): Promise<Json>
   /** Subscribes and waits until it is ready, asking for all pages. */
   subscribe(id: string, query: string, resume?: string): Promise<Json>
+  /** What is still on its way for the query is ignored, so its id is not used again. */
+  unsubscribe(id: string): void
   lastAt(id: string): string | undefined
   close(): Promise<void>
 }
@@ -59,6 +61,7 @@ export const openSync = async (
   const sets: SyncClient['sets'] = new Map()
   const faults: string[] = []
   const lastAt = new Map<string, string>()
+  const gone = new Set<string>()
   const opened = Promise.withResolvers<void>()
   const client: SyncClient = {
     messages,
@@ -84,6 +87,11 @@ export const openSync = async (
       client.send({ op: 'subscribe', id, query, ...(resume === undefined ? {} : { resume }) })
       return client.next((one) => one.id === id && ['ready', 'error', 'reset'].includes(one.op), from)
     },
+    unsubscribe(id) {
+      gone.add(id)
+      sets.delete(id)
+      client.send({ op: 'unsubscribe', id })
+    },
     lastAt: (id) => lastAt.get(id),
     async close() {
       socket.close()
@@ -97,8 +105,10 @@ export const openSync = async (
   })
   socket.on('message', (data) => {
     const message = JSON.parse(data.toString()) as Json
+    const ids: readonly string[] = message.ids ?? [message.id]
+    if (ids.some((id) => gone.has(id))) return
     fold(sets, faults, message)
-    if (message.at !== undefined) for (const id of message.ids ?? [message.id]) lastAt.set(id, message.at)
+    if (message.at !== undefined) for (const id of ids) lastAt.set(id, message.at)
     messages.push(message)
     if (message.op === 'page' && message.more) client.send({ op: 'more', id: message.id })
   })
