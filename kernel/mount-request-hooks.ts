@@ -1,4 +1,8 @@
-/** Mounts the request hooks in the scope of the routes: context, usage, early answers, refusals, relay. */
+/**
+ * Adds Fastify hooks to the scope that contains the routes of plugins. For each request they make the RequestContext,
+ * begin to measure usage, let plugins answer before the route, refuse requests while the server is not ready, and let
+ * another server answer (hook `relay`), in this order.
+ */
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AnswerError } from './answer-error.ts'

@@ -42,7 +42,10 @@ export interface OpenTransaction {
   readonly beforeCommitWork: BeforeCommitWork
   /** Functions to call after COMMIT. */
   readonly told: readonly (() => void)[]
-  /** Ends it and returns its statements that were not sent; undefined when it has a session already. */
+  /**
+   * Without a session: ends the transaction, sends nothing, and returns its statements, so that the caller runs them. With a
+   * session: returns undefined and changes nothing.
+   */
   takePendingWrites(): Writes | undefined
   /**
    * Takes a session and sends the statements held back. From then on `commit` waits neither for a session nor for a row

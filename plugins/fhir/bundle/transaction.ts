@@ -2,11 +2,12 @@
  * transaction: performs all entries or none, in one transaction of the database, in the order of R4.
  * https://hl7.org/fhir/R4/http.html#trules
  */
+import type { Transaction } from '../../database/service.ts'
 import type { Changed, CurrentChange } from '../../storage/service.ts'
 import { isLongWrite } from '../../storage/service.ts'
 import { changesOf, isContention, retryOnContention } from '../interactions/change.ts'
 import { createAnswerEntries } from './answer.ts'
-import type { PerformBundle } from './batch.ts'
+import type { BesideBundle, PerformBundle } from './batch.ts'
 import { createEntryRefusals } from './entry-refusals.ts'
 import { locateEntries } from './locate-entries.ts'
 import { isRead, type PerformableEntries, performEntries } from './perform-entries.ts'
@@ -16,14 +17,25 @@ import { ruleEntries } from './rule-entries.ts'
 import type { TransactionParts, TransactionRun } from './transaction-run.ts'
 import { createYield } from './yield.ts'
 
-const perform = async (run: TransactionRun, entries: PerformableEntries): Promise<readonly Changed[]> => {
+const perform = async (
+  run: TransactionRun,
+  entries: PerformableEntries,
+  beside: BesideBundle | undefined,
+): Promise<readonly Changed[]> => {
   const { database } = run.parts
   const written = entries.prepared.flatMap(({ prepared }) => changesOf(prepared))
   const isLong = isLongWrite(written, entries.reads.length)
   const progress: CurrentChange = { interaction: undefined }
   try {
-    return await database.transact((opened) => performEntries(run, opened, entries, progress), { isLong })
+    const work = async (opened: Transaction): Promise<readonly Changed[]> => {
+      const changed = await performEntries(run, opened, entries, progress)
+      await beside?.(opened)
+      return changed
+    }
+    return await database.transact(work, { isLong })
   } catch (error) {
+    // The match of a conditional reference may have been changed after it was checked: the transaction begins again.
+    if (!isContention(error)) await entries.resolved.verify(run.view)
     const { interaction } = progress
     if (interaction?.entry === undefined || isContention(error)) throw error
     return run.refusals.refuse(interaction.entry, interaction, error)
@@ -32,7 +44,7 @@ const perform = async (run: TransactionRun, entries: PerformableEntries): Promis
 
 export const createTransaction =
   (parts: TransactionParts): PerformBundle =>
-  async (view, ctx, bundle, headers) => {
+  async (view, ctx, bundle, headers, beside) => {
     const run: TransactionRun = {
       parts,
       view,
@@ -50,7 +62,7 @@ export const createTransaction =
       const located = await locateEntries(run, entries)
       const resolved = await resolveReferences(parts, view, ctx, located, attempts > 1)
       const prepared = await prepareEntries(run, located, resolved)
-      const changed = await perform(run, { located, prepared, resolved, reads })
+      const changed = await perform(run, { located, prepared, resolved, reads }, beside)
       const later = parts.write.committed(changed)
       if (later !== undefined) await later
       return run.answers.toBundle(parts.random.id(), 'transaction')
