@@ -19,6 +19,12 @@ export const PrimaryUrlMissing = defineError(
   'exception',
   '[cluster] role = "replica" needs to know where it sends changes: set primary_url under [cluster], SERVER_PRIMARY_URL or --primary-url.',
 )
+export const ClusterUnreadable = defineError(
+  'cluster/unreadable',
+  500,
+  'exception',
+  'The servers of the database cannot be read: %s',
+)
 export const RoleNotBuilt = defineError(
   'cluster/role-not-built',
   500,

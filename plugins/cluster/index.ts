@@ -16,6 +16,7 @@ export default definePlugin({
   config: { cluster: clusterKeys, database: Type.Object({}), smart: Type.Object({}) },
   provides: [Cluster],
   errors: { ...errors, ...relayErrors, ...snapshotErrors },
+  commands: { cluster: async () => (await import('./commands/cluster.ts')).default },
   setup({ config: { cluster, database, smart }, provide, hooks, later, clock, random }) {
     checkRole({ cluster, database, smart })
     const isReplica = cluster.role === 'replica'

@@ -1,12 +1,15 @@
 /**
  * Makes the plugin. Tests make one without the writer lease, in which several servers write into one PostgreSQL: what
- * they share must stay whole then as well.
+ * they share must stay whole then as well; and one that follows another server.
  */
 import { BUILD, definePlugin } from '../../kernel/index.ts'
 import { checkPlace } from './check-place.ts'
 import { clusterSection, databaseSection, fhirDatabaseKeys } from './config.ts'
 import { Database } from './contract.ts'
 import * as errors from './errors.ts'
+import { ChangeFeed } from './feed/change-feed.ts'
+import { changeMigration } from './feed/change-migration.ts'
+import { createFeedHub } from './feed/feed-hub.ts'
 import { createLazyDatabase } from './lazy-database.ts'
 import { leaseMigration } from './lease-migration.ts'
 import { openDatabase } from './open.ts'
@@ -17,13 +20,19 @@ import { insertBufferMigration } from './sqlite/insert-buffer-tables.ts'
 
 const RESTART = 75 // exit code that asks a supervisor to start the process again: EX_TEMPFAIL of sysexits.h
 
-export const makeDatabasePlugin = ({ hasLease }: { readonly hasLease: boolean }) =>
+export const makeDatabasePlugin = ({
+  hasLease,
+  follows = false,
+}: {
+  readonly hasLease: boolean
+  readonly follows?: boolean
+}) =>
   definePlugin({
     name: 'database',
     description: 'Stores everything in SQLite or PostgreSQL and migrates the schema of all plugins',
     config: { database: databaseSection, cluster: clusterSection, fhir: fhirDatabaseKeys },
-    provides: [Database],
-    migrations: [pinsMigration, insertBufferMigration, leaseMigration],
+    provides: [Database, ChangeFeed],
+    migrations: [pinsMigration, insertBufferMigration, leaseMigration, changeMigration],
     errors: { ...errors, ...postgresErrors },
     commands: { migrate: async () => (await import('./commands/migrate.ts')).default },
     setup({ config: { database, cluster, fhir }, ...host }) {
@@ -31,9 +40,12 @@ export const makeDatabasePlugin = ({ hasLease }: { readonly hasLease: boolean })
       checkPlace(database)
       const late = createLazyDatabase(database.kind, (work) => openReadOnly(database, log, work))
       provide(Database, late.database)
+      const feed = createFeedHub(log)
+      provide(ChangeFeed, feed.feed)
       readiness('the file of the database was removed or replaced', async () => late.opened?.isInPlace() ?? true)
       readiness('the database is away or read-only', async (signal) => (await late.opened?.check(signal)) ?? false)
       readiness('the watermark cannot be recorded', async () => late.opened?.mayAnswer() ?? true)
+      readiness('the replica has stopped following the primary', async () => late.opened?.isFollowing() ?? true)
       if (database.kind === 'postgres')
         gate(() => (late.opened?.mayAnswer() === false ? errors.LeaseUnconfirmed() : undefined))
       return {
@@ -54,7 +66,7 @@ export const makeDatabasePlugin = ({ hasLease }: { readonly hasLease: boolean })
                 plugins,
                 entities: async () => (await Promise.all(plugins.map((plugin) => plugin.entities?.() ?? []))).flat(),
                 lease: {
-                  mode: !serves ? 'try' : hasLease || database.kind !== 'postgres' ? 'wait' : 'none',
+                  mode: !serves ? 'try' : follows ? 'read' : hasLease || database.kind !== 'postgres' ? 'wait' : 'none',
                   onWait(holder) {
                     busy('waiting for the writer lease')
                     log.info({ holder }, 'waiting for the writer lease')
@@ -62,6 +74,7 @@ export const makeDatabasePlugin = ({ hasLease }: { readonly hasLease: boolean })
                   onTaken: () => busy('opening the database'),
                   onLost: () => fatal(errors.LeaseLost(), RESTART),
                 },
+                feed,
                 clock,
                 random,
                 log,

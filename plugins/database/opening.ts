@@ -2,14 +2,16 @@
 import type { EntitySchema } from '@mikro-orm/core'
 import type { AnyPlugin, Clock, Logger, Random } from '../../kernel/index.ts'
 import type { Database } from './contract.ts'
+import type { FeedHub } from './feed/feed-hub.ts'
 
 /** How a process gets the writer lease of the database. */
 export interface LeaseOptions {
   /**
    * `wait`: a server, which waits until it has the lease. `try`: a command, which takes the lease where nobody has it, and
    * works beside a running server where that is possible. `none`: it does without, and nothing fences its commits.
+   * `read`: a server that never writes; it does without, and follows the one that has it.
    */
-  readonly mode: 'wait' | 'try' | 'none'
+  readonly mode: 'wait' | 'try' | 'none' | 'read'
   /** Called once when another process has the lease; `holder` says which, in words. */
   readonly onWait: (holder: string) => void
   /** Called once when the lease is there. */
@@ -32,6 +34,8 @@ export interface OpenOptions {
   readonly plugins: readonly AnyPlugin[]
   readonly entities: () => Promise<readonly EntitySchema<any>[]>
   readonly lease: LeaseOptions
+  /** Is told what is committed. */
+  readonly feed: FeedHub
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -46,5 +50,7 @@ export interface Opened {
   isInPlace(): boolean
   /** False while another process may have the writer lease, whose changes are not known here. */
   mayAnswer(): boolean
+  /** False where this process follows another one, and does not see any more what it commits. */
+  isFollowing(): boolean
   close(): Promise<void>
 }

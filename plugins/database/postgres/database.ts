@@ -2,6 +2,7 @@
 import type { MikroORM } from '@mikro-orm/core'
 import { type Sql, type SqlParam, sql } from '../contract.ts'
 import { DatabaseUnavailable, MigrationPending } from '../errors.ts'
+import { feedStatus } from '../feed/feed-status.ts'
 import type { HeldLease } from '../lease/hold-lease.ts'
 import type { Opened, OpenOptions } from '../opening.ts'
 import { changesOf, planSchema } from '../schema.ts'
@@ -12,6 +13,7 @@ import { createFence } from './fence.ts'
 import { inspectServer } from './inspect.ts'
 import type { Lease } from './loan.ts'
 import { createLongQuery } from './long-query.ts'
+import { openFeed } from './open-feed.ts'
 import { createPool } from './pool.ts'
 import { createPostgresReader } from './reader.ts'
 import { createGroupRunner } from './run-group.ts'
@@ -79,7 +81,7 @@ const prepareSchema = async (
   database: string,
   use: <T>(work: (session: Session) => Promise<T>) => Promise<T>,
 ): Promise<void> => {
-  if (lease === undefined && options.lease.mode === 'try') {
+  if (lease === undefined && (options.lease.mode === 'try' || options.lease.mode === 'read')) {
     const pending = await use((session) => pendingOf(session, options))
     if (pending.length > 0) throw MigrationPending(pending.join(', '))
     return
@@ -102,7 +104,8 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
     await pendingOf(session, options)
     return found
   })
-  const lease = await takeWriterLease(connectorWith(LEASE_LIMITS), options, signal)
+  const own = connectorWith(LEASE_LIMITS)
+  const lease = await takeWriterLease(own, options, signal)
   try {
     await prepareSchema(lease, options, facts.database, (work) => withSession(migrator, signal, work))
   } catch (error) {
@@ -119,6 +122,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
   const send = createGroupRunner({ connector, pool })
   const slow = createLongQuery({ pool, connector, send })
   const transactions = createTransactions({ pool, send, now, queue: QUEUE, fence: lease && createFence(lease) })
+  const feed = await openFeed({ connector: own, lease, database: transactions, options, signal })
   let orm: Promise<MikroORM> | undefined
 
   const openOrm = async (): Promise<MikroORM> => {
@@ -164,12 +168,13 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
           },
           // PostgreSQL also lets COMMITs share a flush, but does not report it.
           commits: { ...transactions.counters },
-          ...(lease === undefined ? {} : { lease: { epoch: lease.epoch, seq: lease.seq } }),
+          ...(lease === undefined ? {} : { lease: { epoch: lease.epoch, seq: lease.commits.known } }),
+          ...feedStatus(options.feed),
         }
       },
       async isShared() {
         const [row] = await reader.all(sessions, [])
-        return Number(row?.n) > pool.status.open + (lease === undefined ? 0 : 1)
+        return Number(row?.n) > pool.status.open + feed.sessions + (lease === undefined ? 0 : 1)
       },
     },
     async check(given) {
@@ -191,7 +196,10 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
     },
     isInPlace: () => true,
     mayAnswer: () => lease === undefined || lease.isValid(),
+    isFollowing: feed.isFollowing,
     async close() {
+      options.feed.close()
+      await feed.stop()
       await (await orm?.catch(() => undefined))?.close(true)
       await pool.close(CLOSE_MS)
       await lease?.release()
