@@ -3,32 +3,17 @@ import type { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import type { Logger } from 'pino'
+import { ANONYMOUS, type Caller } from './caller.ts'
 import { AddressLate, AddressMalformed, RelayMarkLate } from './errors.ts'
 import type { OwnUrl } from './own-url.ts'
 import type { OpenBody, RawBody } from './raw-body.ts'
 import type { Upgrade } from './upgrades.ts'
 
+export { ANONYMOUS, type Caller }
+
 /** Cost and quota classes. Spec: [rate_limit.cost]; `admin` is for what shows the use of the server. */
 export const REQUEST_CLASSES = ['read', 'search', 'write', 'bundle', 'operation', 'export', 'sync', 'admin'] as const
 export type RequestClass = (typeof REQUEST_CLASSES)[number]
-
-/** The caller of a request. Without a token only its address is known. Spec: Authentication 8. */
-export interface Caller {
-  /** `anonymous` when no plugin recognised a caller. */
-  readonly kind: 'anonymous' | 'client' | 'user' | 'internal'
-  readonly client?: string
-  /** FHIR reference of the user, e.g. `Practitioner/p1`. */
-  readonly user?: string
-  readonly scopes?: readonly string[]
-  /** Identifies the token (its `jti`), never the token itself. */
-  readonly tokenId?: string
-  /** What the token is about: ids of a Patient and of an Encounter. */
-  readonly launch?: { readonly patient?: string; readonly encounter?: string }
-  /** Of a user who is a RelatedPerson: id of the Patient whom that person belongs to. */
-  readonly relatedTo?: string
-}
-
-export const ANONYMOUS: Caller = Object.freeze({ kind: 'anonymous' })
 
 /** A FHIR interaction, https://hl7.org/fhir/R4/valueset-type-restful-interaction.html */
 export type InteractionKind =
@@ -85,6 +70,7 @@ export interface RequestContextInit {
   readonly requestClass: RequestClass
   readonly route: string | undefined
   readonly relays?: boolean | string
+  readonly takesTokenLater?: boolean
   readonly startedAt: number
   readonly log: Logger
   /**
@@ -159,6 +145,8 @@ export class RequestContext {
    * it of requests with that header, else false.
    */
   readonly relays: boolean | string
+  readonly #takesTokenLater: boolean
+  #awaitsToken = false
   /** Milliseconds since the epoch, from the kernel's clock. */
   readonly startedAt: number
   caller: Caller = ANONYMOUS
@@ -186,6 +174,7 @@ export class RequestContext {
     this.requestClass = init.requestClass
     this.route = init.route
     this.relays = init.relays ?? false
+    this.#takesTokenLater = init.takesTokenLater ?? false
     this.startedAt = init.startedAt
     this.#root = init.log
     this.#response = init.response
@@ -229,6 +218,20 @@ export class RequestContext {
   markSent(): void {
     if (!this.#isRelayOpen) throw RelayMarkLate()
     this.#relayed = 'sent'
+  }
+
+  /**
+   * For a tap of `admit` that would refuse the request because it has no token: true where the route asks for the token
+   * later, with `takesTokenLater`. Then the tap lets it pass, and the route shows nothing before it has a token.
+   */
+  awaitToken(): boolean {
+    this.#awaitsToken ||= this.#takesTokenLater
+    return this.#awaitsToken
+  }
+
+  /** True when `awaitToken` has let the request pass without a token. */
+  get awaitsToken(): boolean {
+    return this.#awaitsToken
   }
 
   /** The unparsed body, where there is one, while the taps of `relay` run; otherwise undefined. */

@@ -121,6 +121,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     gates,
     failures,
     requests: createServerRequests({ ownUrl: () => ownUrl, clock, random, log }),
+    refusal: () => refusal(),
     identify: createIdentify(createContextBuilder(contextParts), run),
     tellOperator: options.tellOperator ?? (() => undefined),
     clock,

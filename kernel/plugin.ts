@@ -125,6 +125,11 @@ export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
    */
   gate(refusal: Gate): void
   /**
+   * Why requests are refused now, by a gate or because the server stops or has failed; undefined while they are taken. For
+   * plugins that hold connections open. Not in setup.
+   */
+  refusal(): ServerError | undefined
+  /**
    * Reports that the server cannot continue. From now on all but bare routes answer 503, and `kernel.failed` resolves,
    * so that the host stops the server. The command `server` does so and exits with `exitCode`, from 1 to 255 (75 asks a
    * supervisor for a restart; 1 by default).

@@ -30,7 +30,7 @@ const WELL_FORMED_ID = /^[A-Za-z0-9][A-Za-z0-9._~:+/=-]{0,127}$/
 
 export const createContextBuilder =
   ({ readAddress, publicUrl, ownUrl, clock, random, log }: ContextParts): ContextBuilder =>
-  (request, response, prefix, route, { requestClass = 'read', relay }) => {
+  (request, response, prefix, route, { requestClass = 'read', relay, takesTokenLater = false }) => {
     const { headers, socket, url = '/', method = 'GET' } = request
     const given = headers['x-request-id']
     const secure = (socket as { encrypted?: boolean }).encrypted === true
@@ -45,6 +45,7 @@ export const createContextBuilder =
       requestClass,
       route,
       relays: relay !== undefined && relayedBy(relay, headers),
+      takesTokenLater,
       startedAt: clock.now(),
       log,
       response,

@@ -20,6 +20,11 @@ export interface RouteConfig {
   stallMs?: number | null
   /** The route takes the connection of a WebSocket; a request that offers none is answered with 426. */
   upgrade?: boolean
+  /**
+   * A WebSocket whose first message may hold the token, because pages cannot set its headers. While `request.awaitsToken`
+   * is true the route shows nothing before `host.identify` has found a caller.
+   */
+  takesTokenLater?: boolean
 }
 
 declare module 'fastify' {
@@ -35,7 +40,8 @@ export const relayedBy = (relay: RouteConfig['relay'], headers: IncomingHttpHead
 
 /** What is wrong with the config of a route, or undefined. */
 const faultOf = (config: RouteConfig, methods: readonly string[], bare: boolean): string | undefined => {
-  const { relay = false, stallMs, upgrade } = config
+  const { relay = false, stallMs, upgrade, takesTokenLater } = config
+  if (takesTokenLater === true && upgrade !== true) return 'only a WebSocket can take its token later'
   if (bare && (relay !== false || upgrade === true || stallMs !== undefined))
     return 'a bare route passes no hook, so it has no relay, upgrade or stallMs'
   if (relay !== false && upgrade === true) return 'a connection that is taken cannot be relayed'

@@ -18,6 +18,7 @@ import { messageOf } from './message-of.ts'
 import type { AnyPlugin, Host, Instances, Lifecycle, Needs } from './plugin.ts'
 import type { ReadinessBoard } from './readiness.ts'
 import { refuseOtherMajor } from './refuse-other-major.ts'
+import type { ServerError } from './server-error.ts'
 import type { ServerRequests } from './server-request.ts'
 import type { Service, ServiceRegistry } from './services.ts'
 
@@ -36,6 +37,7 @@ export interface SetUpParts {
   readonly gates: Gates
   readonly failures: FailureBoard
   readonly requests: ServerRequests
+  readonly refusal: () => ServerError | undefined
   readonly identify: Identify
   readonly tellOperator: (line: string) => void
   readonly clock: Clock
@@ -111,6 +113,7 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
       direct: inSetup('direct', (route) => void direct.push({ plugin: plugin.name, route })),
       readiness: inSetup('readiness', (reason, check) => readiness.add(plugin.name, reason, check)),
       gate: inSetup('gate', (gate) => parts.gates.add(plugin.name, gate)),
+      refusal: () => parts.refusal(),
       fatal: (error, exitCode) => parts.failures.fail(plugin.name, error, exitCode),
       state: () => readiness.state(),
       tellOperator: parts.tellOperator,

@@ -95,6 +95,7 @@ export const toMatcher = (
   return {
     type,
     keys: keys === undefined ? undefined : [...new Set(keys.map(toNumber))],
+    restrictions: ruling.restrictions,
     test: (one) => one.type === type && one instanceof Tested && tests.every((test) => test(one.inner)),
     get isCurrent() {
       return registry.state === state && areCurrent()

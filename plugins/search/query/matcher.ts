@@ -1,5 +1,7 @@
 /** Tests single resources against a query, for plugins that receive changes and look for the queries they match. */
 
+import type { Restriction } from '../../../kernel/index.ts'
+
 declare const subject: unique symbol
 
 /** A resource prepared for tests. */
@@ -18,6 +20,8 @@ export interface Matcher {
    * no clause names a reference, token or id; then the query is tested against every change.
    */
   readonly keys: readonly number[] | undefined
+  /** The restrictions that are part of the test. Plain data, to be compared. */
+  readonly restrictions: readonly Restriction[]
   test(subject: MatchSubject): boolean
   /** False when search parameters or value sets have changed since: the matcher has to be made again. */
   readonly isCurrent: boolean

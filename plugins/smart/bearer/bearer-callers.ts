@@ -113,7 +113,7 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
     })
   }
   const give = ({ authorization, idHash, version }: Shown, holder: TokenHolder, expiresAt: number): Caller => {
-    const caller = callerOf(holder, tokenIdOf(Buffer.from(idHash, 'latin1')))
+    const caller = callerOf(holder, tokenIdOf(Buffer.from(idHash, 'latin1')), expiresAt)
     if (authorization.length === USUAL_HEADER)
       hot[placeOf(authorization)] = { authorization, caller, holder, expiresAt, version }
     return caller

@@ -9,8 +9,8 @@ export const CHALLENGE = 'Bearer'
 export const isOpenRoute = (route: string | undefined): boolean =>
   route !== undefined && (route === '/metadata' || route.startsWith('/oauth/') || route.startsWith('/.well-known/'))
 
-/** 401 for an anonymous caller on a route that needs a token, else undefined. */
-export const requireToken = ({ caller, route }: RequestContext): Refusal | undefined =>
-  caller.kind === 'anonymous' && !isOpenRoute(route)
+/** 401 for an anonymous caller on a route that needs a token with the request, else undefined. */
+export const requireToken = (request: RequestContext): Refusal | undefined =>
+  request.caller.kind === 'anonymous' && !isOpenRoute(request.route) && !request.awaitToken()
     ? TokenMissing().with({ headers: { 'www-authenticate': CHALLENGE } })
     : undefined

@@ -52,12 +52,12 @@ export const afterReading = (holder: TokenHolder, relatedTo: string | undefined,
   return holder
 }
 
-/** The caller that a token stands for. */
-export const callerOf = (holder: TokenHolder, tokenId: string): Caller => {
+/** The caller that a token stands for. `expiresAt`: milliseconds since the epoch. */
+export const callerOf = (holder: TokenHolder, tokenId: string, expiresAt: number): Caller => {
   const { client, scopes, isPerson, user, relatedTo, patient, encounter } = holder
-  if (!isPerson) return Object.freeze({ kind: 'client', client, scopes, tokenId })
+  if (!isPerson) return Object.freeze({ kind: 'client', client, scopes, tokenId, expiresAt })
   return Object.freeze({
-    ...{ kind: 'user' as const, client, scopes, tokenId },
+    ...{ kind: 'user' as const, client, scopes, tokenId, expiresAt },
     ...(user !== undefined && { user }),
     ...(relatedTo !== undefined && { relatedTo }),
     launch: Object.freeze({ ...(patient !== undefined && { patient }), ...(encounter !== undefined && { encounter }) }),

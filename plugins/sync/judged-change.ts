@@ -1,0 +1,52 @@
+/** A change as a query sees it, and the part of its message that all queries share. */
+import type { Change } from './change-source.ts'
+
+export type Kind = 'enter' | 'change' | 'leave'
+
+/** Undefined where a client has nothing to do. */
+export const kindOf = (wasIn: boolean, isIn: boolean): Kind | undefined =>
+  wasIn ? (isIn ? 'change' : 'leave') : isIn ? 'enter' : undefined
+
+/** One line of JSON: between tokens a line end is only white space, and inside strings there is none. */
+export const toLine = (json: string): string => (/[\r\n]/.test(json) ? json.replaceAll(/[\r\n]+/g, ' ') : json)
+
+/** What deltas of one resource say. */
+export interface Told {
+  readonly type: string
+  readonly id: string
+  readonly version: number
+  /** The members of a delta behind `at`, and the closing brace. */
+  rest(kind: Kind): string
+  /** The patients whose data it is, for the audit trail; computed once. */
+  patients(): readonly string[]
+}
+
+export type PatientsOf = (change: Pick<Change, 'next' | 'previous' | 'resource'>) => readonly string[]
+
+/** `json`: undefined for a deletion. */
+export const tell = (
+  { type, id, version }: { readonly type: string; readonly id: string; readonly version: number },
+  json: () => string | undefined,
+  patients: () => readonly string[],
+): Told => {
+  const texts: Partial<Record<Kind, string>> = {}
+  let found: readonly string[] | undefined
+  const make = (kind: Kind): string => {
+    const head = `,"kind":"${kind}","reference":"${type}/${id}","version":${version}`
+    const content = kind === 'leave' ? undefined : json()
+    return content === undefined ? `${head}}` : `${head},"resource":${toLine(content)}}`
+  }
+  return {
+    type,
+    id,
+    version,
+    rest(kind) {
+      texts[kind] ??= make(kind)
+      return texts[kind]
+    },
+    patients() {
+      found ??= patients()
+      return found
+    },
+  }
+}

@@ -1,0 +1,80 @@
+/** Puts the parts of live queries together. */
+import type { Clock, Logger, OwnUrl, ServerError } from '../../kernel/index.ts'
+import type { Resources } from '../fhir/service.ts'
+import type { Limits } from '../limits/service.ts'
+import type { Searches } from '../search/service.ts'
+import { createChangeHub } from './change-hub.ts'
+import type { ChangeSource } from './change-source.ts'
+import { CLOSE } from './channel.ts'
+import type { ConnectionParts } from './connection.ts'
+import type { PatientsOf } from './judged-change.ts'
+import { createOpenConnections, type OpenConnections } from './open-connections.ts'
+import { createPositionSeal } from './position-seal.ts'
+
+export interface LiveQueriesParts {
+  readonly resources: Resources
+  readonly searches: Searches
+  readonly limits: Limits | undefined
+  readonly source: ChangeSource
+  readonly ownUrl: () => OwnUrl | undefined
+  readonly refusal: () => ServerError | undefined
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export interface LiveQueries {
+  readonly open: OpenConnections
+  connection(): ConnectionParts
+  handOver(): Promise<void>
+  stop(): Promise<void>
+}
+
+export const createLiveQueries = ({
+  resources,
+  searches,
+  limits,
+  source,
+  ownUrl,
+  refusal,
+  clock,
+  log,
+}: LiveQueriesParts): LiveQueries => {
+  const internal = resources.as({ kind: 'internal', purpose: 'sync' })
+  let own: OwnUrl | undefined
+  const patientsOf: PatientsOf = ({ previous, next, resource }) => {
+    const { patients } = searches.opened
+    own ??= ownUrl()
+    const of = (version: typeof next | undefined, parsed?: typeof resource): readonly string[] =>
+      version?.json === undefined
+        ? []
+        : patients.ofResource(version.type, version.id, parsed ?? JSON.parse(version.json), own)
+    return [...new Set([...of(previous), ...of(next, resource)])]
+  }
+  const hub = createChangeHub({ source, subject: internal.subject, patientsOf, log })
+  let key: Buffer | undefined
+  const seal = createPositionSeal(() => {
+    key ??= searches.opened.search.registry.keyFor('sync')
+    return key
+  })
+  const open = createOpenConnections(
+    clock,
+    () => hub.tick(clock.monotonic()),
+    refusal,
+    (error) => log.error({ err: error }, 'live queries could not be looked after'),
+  )
+  const parts: ConnectionParts = {
+    ...{ hub, seal, internal, patientsOf, clock, resources, log, openQuery: open.openQuery },
+    limit: limits === undefined ? undefined : (request) => limits.sync.connect(request),
+  }
+  return {
+    open,
+    connection: () => parts,
+    async handOver() {
+      open.closeAll(CLOSE.stopping, 'the server stops')
+    },
+    async stop() {
+      await open.stop()
+      hub.stop()
+    },
+  }
+}

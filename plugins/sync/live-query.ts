@@ -1,0 +1,50 @@
+/** What a connection has of each of its live queries, and what a query may ask of its connection. */
+import type { Restriction } from '../../kernel/index.ts'
+import type { SessionReads } from '../fhir/service.ts'
+import type { ResetReason } from './change-hub.ts'
+import type { Told } from './judged-change.ts'
+
+export const PAGE_SIZE = 50
+export const PAGE_BYTES = 1_048_576 // characters of resources, after which a page ends
+
+export interface LiveQuery {
+  readonly id: string
+  readonly type: string
+  /** What its results were limited to when it began. */
+  readonly restrictions: readonly Restriction[]
+  /** True as long as there are more pages. */
+  readonly isLoading: boolean
+  /** Sends the first page, or what has changed since `resume`. Throws 400, 403. */
+  start(resume: string | undefined): Promise<void>
+  /** Sends the next page, if there is one; behind the last one the query is ready. */
+  more(): Promise<void>
+  /** Sends what waits, once the connection takes more. */
+  flush(): void
+  /** `now` is monotonic; once a second. */
+  tick(now: number): void
+  reset(reason: ResetReason): void
+  end(): void
+}
+
+export interface Outlet {
+  /** True while nothing may be sent: the client reads slowly, or its rights are being asked for. */
+  readonly isBlocked: boolean
+  send(text: string): void
+  /** Asks for the rights of the connection's caller at each call. */
+  readonly session: () => SessionReads
+  /** For the audit trail. False where it cannot be recorded: then the delta is not sent. */
+  recordShown(query: { readonly type: string; readonly text: string }, told: Told): boolean
+  /** The query has ended by itself. */
+  ended(query: LiveQuery): void
+}
+
+export const pageText = (id: string, resources: readonly string[], more: boolean): string =>
+  `{"op":"page","id":${JSON.stringify(id)},"resources":[${resources.join(',')}],"more":${more}}`
+
+export const readyText = (id: string, at: string): string => JSON.stringify({ op: 'ready', id, at })
+
+export const resetText = (id: string, reason: ResetReason): string => JSON.stringify({ op: 'reset', id, reason })
+
+/** `rest`: of `Told`. */
+export const deltaText = (id: string, at: string, rest: string): string =>
+  `{"op":"delta","ids":[${JSON.stringify(id)}],"at":"${at}"${rest}`

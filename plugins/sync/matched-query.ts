@@ -1,0 +1,244 @@
+/**
+ * A live query that changes are matched against. It is filed before its first page is read, so a change is either in a
+ * page, or delivered, or both; the versions that were shown tell which. It keeps no set of its matches: the versions
+ * before and after a change tell what happens to it.
+ */
+import type { Restriction } from '../../kernel/index.ts'
+import type { CurrentResource, Matcher, SessionReads } from '../fhir/service.ts'
+import type { ChangeHub, Receiver, ResetReason } from './change-hub.ts'
+import { SetTooLarge } from './errors.ts'
+import { kindOf, type PatientsOf, type Told, toLine } from './judged-change.ts'
+import {
+  deltaText,
+  type LiveQuery,
+  type Outlet,
+  PAGE_BYTES,
+  PAGE_SIZE,
+  pageText,
+  readyText,
+  resetText,
+} from './live-query.ts'
+import type { PositionSeal } from './position-seal.ts'
+import { readMissed } from './read-missed.ts'
+
+const MAX_SET = 10_000 // matches; more is an export
+const MAX_PENDING = 10_000 // resources
+/** A change may be found by searches a moment before it is delivered, so what was shown is known this much longer. */
+const KNOWS_SHOWN_MS = 10_000
+const RENEWS_AFTER = 1_000 // changes of others, after which a quiet query is told a newer position
+
+interface Shown {
+  readonly version: number
+  readonly isIn: boolean
+}
+
+interface Pending {
+  readonly told: Told
+  readonly seq: number
+  /** Whether the client has it. */
+  readonly wasIn: boolean
+  readonly isIn: boolean
+}
+
+export interface MatchedQueryParts {
+  readonly id: string
+  readonly type: string
+  /** The search parameters. */
+  readonly text: string
+  readonly matcher: Matcher
+  /** Query and ruling. */
+  readonly scope: string
+  /** Query, ruling, caller and epoch: what a position is bound to. */
+  readonly sealedWith: Buffer
+  readonly hub: ChangeHub
+  readonly seal: PositionSeal
+  readonly outlet: Outlet
+  /** Of the server itself: what it reads is tested against the matcher before it is shown. */
+  readonly internal: Pick<SessionReads, 'read' | 'subject'>
+  readonly patientsOf: PatientsOf
+}
+
+export class MatchedQuery implements LiveQuery, Receiver {
+  readonly #parts: MatchedQueryParts
+  readonly id: string
+  readonly type: string
+  readonly restrictions: readonly Restriction[]
+  #state: 'loading' | 'live' | 'ended' = 'loading'
+  /** Newest last; of each resource only the newest change. */
+  readonly #pending = new Map<string, Pending>()
+  #shown: Map<string, Shown> | undefined = new Map()
+  #forgetShownAt: number | undefined
+  #pages: AsyncIterator<CurrentResource> | undefined
+  #ahead: IteratorResult<CurrentResource> | undefined
+  #isFresh = false
+  #read = 0
+  #isReading = false
+  #isReadyDue = false
+  /** All changes up to here have been sent. */
+  #sent = 0
+  #unfile: () => void = () => undefined
+
+  constructor(parts: MatchedQueryParts) {
+    this.#parts = parts
+    this.id = parts.id
+    this.type = parts.type
+    this.restrictions = parts.matcher.restrictions
+  }
+
+  async start(resume: string | undefined): Promise<void> {
+    const { hub, scope, matcher, seal, sealedWith, outlet, text } = this.#parts
+    this.#unfile = hub.file(scope, matcher, this)
+    if (resume === undefined) {
+      this.#isFresh = true
+      this.#pages = outlet.session().stream(this.type, text)[Symbol.asyncIterator]()
+      return this.more()
+    }
+    const seq = seal.open(sealedWith, resume)
+    const missed = seq === undefined ? undefined : hub.missed(seq, this.type)
+    const found = missed && (await readMissed(this.#parts, missed))
+    if (this.#state === 'ended') return
+    if (found === undefined) return this.reset('gap')
+    for (const { told, wasIn, isIn } of found) {
+      const newer = this.#pending.get(told.id)
+      const isOlder = newer !== undefined && newer.told.version > told.version
+      this.#pending.set(told.id, isOlder ? { ...newer, wasIn } : { told, seq: seq as number, wasIn, isIn })
+    }
+    this.#sent = seq as number
+    await this.#settle()
+  }
+
+  async more(): Promise<void> {
+    if (this.#state !== 'loading' || this.#pages === undefined || this.#isReading) return
+    this.#isReading = true
+    try {
+      await this.#sendPage(this.#pages)
+    } finally {
+      this.#isReading = false
+    }
+  }
+
+  async #sendPage(pages: AsyncIterator<CurrentResource>): Promise<void> {
+    const { outlet } = this.#parts
+    const texts: string[] = []
+    let size = 0
+    let item = this.#ahead ?? (await pages.next())
+    while (!this.#isEnded && item.done !== true && texts.length < PAGE_SIZE && size < PAGE_BYTES) {
+      this.#read += 1
+      if (this.#read > MAX_SET) throw SetTooLarge(MAX_SET)
+      const { value } = item
+      if (this.#accepts(value)) {
+        const json = toLine(value.json)
+        size += json.length
+        texts.push(json)
+      }
+      item = await pages.next()
+    }
+    if (this.#isEnded) return
+    this.#ahead = item
+    outlet.send(pageText(this.id, texts, item.done !== true))
+    if (item.done !== true) return
+    this.#pages = undefined
+    await this.#settle()
+  }
+
+  get isLoading(): boolean {
+    return this.#state === 'loading'
+  }
+
+  get #isEnded(): boolean {
+    return this.#state === 'ended'
+  }
+
+  /** False for a version that a delivered change has replaced: the change is sent behind the pages. */
+  #accepts({ id, version }: CurrentResource): boolean {
+    const pending = this.#pending.get(id)
+    if (pending !== undefined && pending.told.version > version) return false
+    this.#pending.delete(id)
+    this.#shown?.set(id, { version, isIn: true })
+    return true
+  }
+
+  async #settle(): Promise<void> {
+    await this.#parts.hub.settled()
+    if (this.#isEnded) return
+    this.#state = 'live'
+    this.#isReadyDue = true
+    this.flush()
+  }
+
+  deliver(told: Told, seq: number, judgedIn: boolean, isIn: boolean): void {
+    if (this.#state === 'ended') return
+    const there = this.#pending.get(told.id)
+    const known = this.#shown?.get(told.id)
+    if (told.version <= Math.max(there?.told.version ?? 0, known?.version ?? 0)) return
+    // As long as it is known what was shown, the client has that and nothing else; after a resume it has more.
+    const isAllKnown = this.#isFresh && this.#shown !== undefined
+    const wasIn = there?.wasIn ?? known?.isIn ?? (judgedIn && !isAllKnown)
+    if (this.#state === 'live' && this.#pending.size === 0 && !this.#isReadyDue && !this.#parts.outlet.isBlocked) {
+      this.#send({ told, seq, wasIn, isIn }, seq)
+      this.#sent = seq
+      return
+    }
+    this.#pending.delete(told.id)
+    this.#pending.set(told.id, { told, seq, wasIn, isIn })
+    if (this.#pending.size > MAX_PENDING) this.reset('slow')
+  }
+
+  #send({ told, wasIn, isIn }: Pending, at: number): void {
+    const { seal, sealedWith, outlet, type, text } = this.#parts
+    this.#shown?.set(told.id, { version: told.version, isIn })
+    const kind = kindOf(wasIn, isIn)
+    if (kind === undefined || !outlet.recordShown({ type, text }, told)) return
+    outlet.send(deltaText(this.id, seal.seal(sealedWith, at), told.rest(kind)))
+  }
+
+  flush(): void {
+    const { outlet, hub } = this.#parts
+    if (this.#state !== 'live') return
+    const { processed } = hub
+    for (const [id, pending] of this.#pending) {
+      if (outlet.isBlocked || this.#isEnded) return
+      this.#pending.delete(id)
+      // Merged changes are out of order, so a position among them would hide some: only the last has the new one.
+      const at = this.#pending.size === 0 ? processed : this.#sent
+      this.#send(pending, at)
+      this.#sent = at
+    }
+    if (this.#isEnded || outlet.isBlocked) return
+    if (this.#isReadyDue || processed - this.#sent >= RENEWS_AFTER) this.#sendReady(processed)
+  }
+
+  #sendReady(processed: number): void {
+    const { seal, sealedWith, outlet } = this.#parts
+    this.#isReadyDue = false
+    this.#sent = processed
+    outlet.send(readyText(this.id, seal.seal(sealedWith, processed)))
+  }
+
+  tick(now: number): void {
+    if (this.#state !== 'live') return
+    this.flush()
+    if (this.#shown === undefined || this.#isReadyDue) return
+    this.#forgetShownAt ??= now + KNOWS_SHOWN_MS
+    if (now >= this.#forgetShownAt && this.#pending.size === 0) this.#shown = undefined
+  }
+
+  reset(reason: ResetReason): void {
+    if (this.#state === 'ended') return
+    const { outlet } = this.#parts
+    this.end()
+    outlet.send(resetText(this.id, reason))
+    outlet.ended(this)
+  }
+
+  end(): void {
+    if (this.#state === 'ended') return
+    this.#state = 'ended'
+    this.#unfile()
+    this.#pending.clear()
+    this.#shown = undefined
+    // Its page may still be on its way, which is nobody's matter any more.
+    this.#pages?.return?.().catch(() => undefined)
+    this.#pages = undefined
+  }
+}

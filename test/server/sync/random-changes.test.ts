@@ -1,0 +1,12 @@
+/** A client that folds deltas has what the search finds at every quiet moment: `npm run check:sync` does it for longer. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { runRandomChanges } from '../../support/random-changes.ts'
+
+test('random changes, Bundles, deletions, rulings and resumes', async () => {
+  const { quiet, deltas, resumed, faults } = await runRandomChanges({ changes: 400, seed: 7 })
+  assert.equal(faults, [])
+  assert.ok(quiet >= 10 && deltas > 200 && resumed > 0, `${quiet} ${deltas} ${resumed}`)
+})
+
+test.run()
