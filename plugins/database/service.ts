@@ -25,8 +25,10 @@ export {
 } from './contract.ts'
 
 export { Outdated } from './errors.ts'
+export { type Mark, readEpoch, readMark } from './mark.ts'
 export { isOutdated, outdatedWhere } from './outdated.ts'
 export { isHeldUp } from './postgres/failure.ts'
+export { whenStored } from './when-stored.ts'
 
 /** For a worker thread: opens a connection that reads committed rows. It is closed when the thread ends. */
 export const openThreadReader = async ({ path }: ThreadReaderLocation): Promise<ThreadReader> => {

@@ -20,7 +20,7 @@ export const takeWriterLease = async (
   { lease, random, build, log }: OpenOptions,
   signal?: AbortSignal,
 ): Promise<HeldLease | undefined> => {
-  if (lease.mode === 'none') return undefined
+  if (lease.mode === 'none' || lease.mode === 'read') return undefined
   // Held against other processes, whose time a test does not move.
   const clock = systemClock
   const self = ownProcess(random.id(), build)
