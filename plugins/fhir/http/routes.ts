@@ -99,8 +99,9 @@ const operationsOf = (all: readonly BuiltInOperation[]): readonly (readonly [str
       const requestClass = operation.requestClass ?? 'operation'
       // A changing operation has a GET handler too, so that an unknown type is answered with 404 and not with 405.
       const isRefused = isChanging(operation) && taken.get('GET')?.isRefused !== false
-      const changes = isChanging(operation) || taken.get('POST')?.relay === true
-      taken.set('GET', { handler, requestClass, relay: SNAPSHOT_HEADER, isRefused })
+      const isWriters = operation.isWriters === true
+      const changes = isWriters || isChanging(operation) || taken.get('POST')?.relay === true
+      taken.set('GET', { handler, requestClass, relay: isWriters || SNAPSHOT_HEADER, isRefused })
       taken.set('POST', { handler, requestClass, relay: changes || SNAPSHOT_HEADER })
     }
   return [...table]

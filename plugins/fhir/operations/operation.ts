@@ -83,6 +83,11 @@ interface Declared {
   readonly rights?: Rights
   /** `operation` when left out. */
   readonly requestClass?: RequestClass
+  /**
+   * True where it changes nothing and opens a transaction all the same, such as one that it rolls back: only the server
+   * that writes may do so, and a replica sends the request on.
+   */
+  readonly isWriters?: boolean
 }
 
 /** An operation that changes nothing. It takes GET and POST. */
