@@ -9,7 +9,7 @@ import { createAnswerEntries } from './answer.ts'
 import type { PerformBundle } from './batch.ts'
 import { createEntryRefusals } from './entry-refusals.ts'
 import { locateEntries } from './locate-entries.ts'
-import { isRead, type PerformableEntries, performEntries } from './perform-entries.ts'
+import { isRead, type PerformableEntries, performEntries, performReads } from './perform-entries.ts'
 import { prepareEntries } from './prepare-entries.ts'
 import { resolveReferences } from './resolve.ts'
 import { ruleEntries } from './rule-entries.ts'
@@ -21,7 +21,13 @@ const perform = async (run: TransactionRun, entries: PerformableEntries): Promis
   const written = entries.prepared.flatMap(({ prepared }) => changesOf(prepared))
   const isLong = isLongWrite(written, entries.reads.length)
   const progress: CurrentChange = { interaction: undefined }
+  // On PostgreSQL each statement of another transaction sees what was committed before it. SQLite commits in one line.
+  const onlyReads = database.kind === 'postgres' && entries.located.length === 0
   try {
+    if (onlyReads) {
+      await database.reading((opened) => performReads(run, opened, entries.reads, progress))
+      return []
+    }
     return await database.transact((opened) => performEntries(run, opened, entries, progress), { isLong })
   } catch (error) {
     const { interaction } = progress
