@@ -220,6 +220,7 @@ const computedImports: Rule = (files) =>
  * or adds to counters, in tables that are named here.
  */
 const SHARED_WORK: Readonly<Record<string, string>> = {
+  'plugins/audit/inbox/inbox-writer.ts': 'audit_inbox',
   'plugins/limits/account.ts': 'limits_quota',
   'plugins/limits/fold.ts': 'limits_quota',
   'plugins/limits/heartbeat.ts': 'limits_server',

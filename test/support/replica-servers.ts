@@ -68,3 +68,34 @@ export const asReader = async (fresh: FreshDatabase): Promise<string> => {
   url.username = 'reader'
   return url.href
 }
+
+export type Json = Record<string, any>
+
+export interface Sent {
+  readonly status: number
+  /** X-Snapshot */
+  readonly snapshot: string | null
+  readonly text: string
+  /** Empty where the body is. */
+  readonly json: Json
+}
+
+export const send = async (
+  { base }: Pick<SpawnedServer, 'base'>,
+  method: string,
+  path: string,
+  body?: Json,
+  more: Readonly<Record<string, string | null>> = {},
+): Promise<Sent> => {
+  const headers = new Headers(body === undefined ? {} : { 'content-type': 'application/fhir+json' })
+  for (const [name, value] of Object.entries(more)) if (value !== null) headers.set(name, value)
+  const answer = await fetch(`${base}${path}`, {
+    method,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  const isJson = answer.headers.get('content-type')?.includes('json') === true
+  const json = (isJson && text !== '' ? JSON.parse(text) : {}) as Json
+  return { status: answer.status, snapshot: answer.headers.get('x-snapshot'), text, json }
+}

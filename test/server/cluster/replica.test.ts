@@ -4,10 +4,17 @@ import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
-import { asReader, reasonOf, startPrimary, startReplica, urlOf, whenSays } from '../../support/replica-servers.ts'
+import {
+  asReader,
+  type Json,
+  reasonOf,
+  send,
+  startPrimary,
+  startReplica,
+  urlOf,
+  whenSays,
+} from '../../support/replica-servers.ts'
 import type { SpawnedServer } from '../../support/spawn-server.ts'
-
-type Json = Record<string, any>
 
 const SEARCHING = { plugins: ['search-definitions'] }
 
@@ -25,20 +32,6 @@ const started = async (starting: Promise<SpawnedServer>): Promise<SpawnedServer>
   const server = await starting
   servers.push(server)
   return server
-}
-const send = async (server: SpawnedServer, method: string, path: string, body?: Json, more: object = {}) => {
-  const answer = await fetch(`${server.base}${path}`, {
-    method,
-    headers: { ...(body !== undefined && { 'content-type': 'application/fhir+json' }), ...more },
-    ...(body !== undefined && { body: JSON.stringify(body) }),
-  })
-  const text = await answer.text()
-  return {
-    status: answer.status,
-    snapshot: answer.headers.get('x-snapshot'),
-    text,
-    json: (text === '' ? {} : JSON.parse(text)) as Json,
-  }
 }
 const rejects = async (work: Promise<unknown>, message: string): Promise<void> => {
   try {
