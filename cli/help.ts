@@ -69,7 +69,7 @@ export const helpOverall = async (
   const serve = all.find((one) => one.id === 'serve')!
   const listed = all.filter((one) => !one.hidden).sort((a, b) => a.id.localeCompare(b.id))
   const usage = 'USAGE\n  $ server [FLAGS]            serves until it is interrupted\n  $ server COMMAND [FLAGS]'
-  const version = 'server --version prints the version, server COMMAND --help tells about one command.'
+  const version = 'server --version prints the version, server COMMAND --help describes one command.'
   return [
     oclif.pjson.description,
     usage,

@@ -67,8 +67,8 @@ export interface Interaction {
 }
 
 /**
- * What a request has to do with a second server. `received`: that one let it pass its limits, and counts it. `sent`: that
- * one made the answer, and told the audit trail.
+ * Which server counts a request that was relayed. `received`: another server relayed it here; that server applied its
+ * limits and counts it. `sent`: this server relayed it; the other server made the answer and recorded the audit events.
  */
 export type Relayed = 'received' | 'sent'
 
@@ -214,8 +214,8 @@ export class RequestContext {
   }
 
   /**
-   * Says that another server has let the request pass its limits and counts it. Allowed in `beforeRequest` only, to a
-   * tap that has checked who sends it. Throws `RelayMarkLate`.
+   * Marks a request that another server relayed here: that server has applied its limits and counts it. Allowed in
+   * `beforeRequest` only, to a tap that has verified the sender. Throws `RelayMarkLate`.
    */
   markReceived(): void {
     if (!this.#isAddressOpen) throw RelayMarkLate()
@@ -223,8 +223,8 @@ export class RequestContext {
   }
 
   /**
-   * Says that another server has worked on the request and told the audit trail of it. Allowed while `relay` is asked
-   * only. Throws `RelayMarkLate`.
+   * Marks a request that another server has answered, and recorded in the audit trail. Allowed only in taps of the hook
+   * `relay`. Throws `RelayMarkLate`.
    */
   markSent(): void {
     if (!this.#isRelayOpen) throw RelayMarkLate()
@@ -258,7 +258,7 @@ export class RequestContext {
     this.#vary = this.#vary === undefined ? names : `${this.#vary}, ${names}`
   }
 
-  /** As `varyBy` was told; undefined where it was not. */
+  /** The names given to `varyBy`; undefined where it was not called. */
   get variesBy(): string | undefined {
     return this.#vary
   }

@@ -1,8 +1,9 @@
 /** What each plugin adds to the server, from its declarations: the output of `server plugins`. */
 import type { Hooks } from './hooks.ts'
-import type { MountedRoutes } from './http.ts'
+import type { MountedRoutes } from './http-parts.ts'
 import type { AnyPlugin, Needs } from './plugin.ts'
 import type { Service } from './services.ts'
+import type { OwnedSection } from './settings/annotation.ts'
 
 export interface PluginDescription {
   readonly name: string
@@ -17,13 +18,12 @@ export interface PluginDescription {
 }
 
 export interface DescribedParts {
-  /** In order of needs, then those that are not enabled. */
   readonly plugins: readonly AnyPlugin[]
-  readonly enabled: ReadonlySet<AnyPlugin>
+  /** In order of needs. */
+  readonly enabled: readonly AnyPlugin[]
   readonly hooks: Hooks
   readonly routes: readonly MountedRoutes[]
-  /** `audit.enabled`, `plugin.acme.topic`: the settings a plugin declares. */
-  readonly settingsOf: (plugin: AnyPlugin) => readonly string[]
+  readonly sections: readonly OwnedSection[]
 }
 
 /** Mounts each plugin's routes in an app that never listens, to list their paths. */
@@ -51,14 +51,22 @@ const tapsOf = (hooks: Hooks, plugin: string): string[] =>
       .map((tap) => `${hook.name}: ${tap.name}`),
   )
 
+/** `audit.enabled`, `plugin.acme.topic`: the settings that a plugin declares. */
+const settingsIn = (sections: readonly OwnedSection[], { name }: AnyPlugin): readonly string[] =>
+  sections
+    .filter(({ plugin }) => plugin === name)
+    .flatMap(({ path, schema }) => Object.keys(schema.properties).map((key) => `${path}.${key}`))
+
+/** Enabled plugins in order of needs, then the others. */
 export const describePlugins = async (parts: DescribedParts): Promise<readonly PluginDescription[]> => {
+  const { plugins, enabled, sections } = parts
   const paths = await pathsOf(parts.routes)
-  return parts.plugins.map((plugin) => ({
+  return [...enabled, ...plugins.filter((plugin) => !enabled.includes(plugin))].map((plugin) => ({
     name: plugin.name,
     description: plugin.description ?? '',
-    enabled: parts.enabled.has(plugin),
+    enabled: enabled.includes(plugin),
     hooks: tapsOf(parts.hooks, plugin.name),
-    settings: parts.settingsOf(plugin),
+    settings: settingsIn(sections, plugin),
     routes: paths.get(plugin.name) ?? [],
     commands: Object.keys(plugin.commands ?? {}),
     provides: (plugin.provides ?? []).map((service: Service<unknown>) => service.name),

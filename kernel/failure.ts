@@ -30,7 +30,7 @@ export interface FailureBoard {
   fail(plugin: string, error: ServerError, exitCode?: number): void
   readonly first: Failure | undefined
   /** Resolves with the first failure; stays pending when there is none. */
-  readonly told: Promise<Failure>
+  readonly reported: Promise<Failure>
 }
 
 export const createFailureBoard = ({ phases, readiness, lifecycles, log }: FailureParts): FailureBoard => {
@@ -57,6 +57,6 @@ export const createFailureBoard = ({ phases, readiness, lifecycles, log }: Failu
     get first() {
       return first
     },
-    told: promise,
+    reported: promise,
   }
 }

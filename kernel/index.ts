@@ -63,6 +63,7 @@ export {
   type SchemaChange,
   type Sections,
 } from './plugin.ts'
+export { type ProgressLine, type ProgressStep, progressLine } from './progress-line.ts'
 export type { RawBody } from './raw-body.ts'
 export type { Readiness } from './readiness.ts'
 export type { RouteConfig } from './route-config.ts'

@@ -2,38 +2,39 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { FastifyInstance, FastifyPluginCallback, InjectOptions, LightMyRequestResponse } from 'fastify'
+import type { FastifyPluginCallback, InjectOptions, LightMyRequestResponse } from 'fastify'
 import type { Logger } from 'pino'
 import { createAddressReader, idleTrust } from './address.ts'
 import { systemClock, systemRandom } from './clock.ts'
 import { configure } from './configure.ts'
 import { describePlugins, type PluginDescription } from './describe.ts'
-import { Failed, NotStarted, Starting, StoppedEarly, Stopping, WrongPhase } from './errors.ts'
+import { StoppedEarly } from './errors.ts'
 import { createFailureBoard, type Failure } from './failure.ts'
 import { createFreezer } from './freeze.ts'
 import { createGates } from './gates.ts'
 import { createHooks } from './hooks.ts'
-import { answerBare, answerMalformed, createHttp } from './http.ts'
+import { createHostMount } from './host-mount.ts'
+import { answerBare, createHttp } from './http.ts'
 import { createIdentify } from './identify.ts'
 import { createInFlight } from './in-flight.ts'
 import type { KernelOptions } from './kernel-options.ts'
 import { createLifecycles } from './lifecycles.ts'
-import { CONNECTION_LIMITS, createApp, type OwnApp, openPort } from './listen.ts'
+import { CONNECTION_LIMITS } from './listen.ts'
 import { createLog } from './log.ts'
 import { orderPlugins, withDependencies } from './order.ts'
+import { createOwnPort } from './own-port.ts'
 import { type OwnUrl, toOwnUrl } from './own-url.ts'
 import { createPhases, type Phase } from './phase.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
+import { createRefusal } from './refusal.ts'
 import { createContextBuilder } from './request-context.ts'
-import type { ServerError } from './server-error.ts'
 import { createServerRequests } from './server-request.ts'
 import { createServices, type Service } from './services.ts'
 import { setUpPlugins } from './set-up.ts'
 import type { DecodedSettings } from './settings/decode.ts'
+import { createStart } from './start.ts'
 import { createStop } from './stop.ts'
 import { createUpgrades } from './upgrades.ts'
-
-const IDLE_MS = 50 // milliseconds between closings of idle connections during a stop
 
 export interface Kernel {
   readonly phase: Phase
@@ -127,113 +128,16 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     log,
   })
   freezer.freeze()
-  const gate = gates.close()
+  const refusal = createRefusal({ phases, readiness, failures, gate: gates.close() })
   phases.enter('set-up')
 
-  /** The error that refuses requests at this time; undefined to accept them. */
-  const refusal = (): ServerError | undefined => {
-    if (phases.now === 'ready') return gate === null ? undefined : gate()
-    if (phases.isStopping()) return Stopping().with({ headers: { 'retry-after': '1', connection: 'close' } })
-    if (phases.now === 'failed')
-      return failures.first === undefined ? NotStarted() : Failed().with({ headers: { connection: 'close' } })
-    return Starting(readiness.starting ?? 'starting').with({ headers: { 'retry-after': '1' } })
-  }
   const limits = { ...CONNECTION_LIMITS, ...options.limits }
   const upgrades = createUpgrades(limits, answerBare)
-  const house = createHttp({
-    run,
-    routes,
-    direct,
-    refusal,
-    ...contextParts,
-    isStopping: phases.isStopping,
-    upgrades,
-  })
-  let app: Promise<OwnApp> | undefined
-  let made: OwnApp | undefined
-  const ownApp = (): Promise<OwnApp> => {
-    app ??= createApp(house, limits, upgrades).then((own) => {
-      made = own
-      return own
-    })
-    return app
-  }
-  const handle = (request: IncomingMessage, response: ServerResponse): void => {
-    if (made !== undefined) made.handle(request, response)
-    else
-      ownApp().then(
-        (own) => own.handle(request, response),
-        (error) => answerMalformed(response, error, log),
-      )
-  }
-  /** The router of an app that the kernel is mounted in. */
-  let hosted: FastifyInstance['routing'] | undefined
+  const isStopping = phases.isStopping
+  const house = createHttp({ run, routes, direct, refusal, ...contextParts, isStopping, upgrades })
+  const port = createOwnPort({ house, limits, upgrades, phases, bind, log })
   const inFlight = createInFlight()
-
-  const startAll = async (): Promise<void> => {
-    const idle = options.only === undefined ? idleTrust(trust) : undefined
-    if (idle !== undefined) log.warn(idle)
-    try {
-      await lifecycles.start(started)
-      if (phases.isStopping() || failures.first !== undefined) throw StoppedEarly()
-    } catch (error) {
-      if (phases.isStopping()) throw error
-      if (phases.now !== 'failed') {
-        phases.enter('failed')
-        readiness.failed('the start failed')
-      }
-      await stop.unstart()
-      throw failures.first?.error ?? error
-    }
-    phases.enter('ready')
-    readiness.started()
-  }
-  let starting: Promise<void> | undefined
-  const start = (): Promise<void> => {
-    if (starting === undefined && phases.isStopping()) return Promise.reject(WrongPhase(phases.now, 'ready'))
-    starting ??= startAll()
-    return starting
-  }
-
-  let opening: Promise<string> | undefined
-  const listen = async (): Promise<string> => {
-    // A host may start first and open the port later.
-    const { now } = phases
-    if (opening !== undefined || (now !== 'set-up' && now !== 'ready')) throw WrongPhase(now, 'listening')
-    opening = ownApp().then((own) => (phases.isStopping() ? '' : openPort(own.app, bind)))
-    let address: string
-    try {
-      address = await opening
-      // As clients write it: `origin` leaves out the usual port of the scheme.
-      if (address !== '') ownUrl ??= toOwnUrl(new URL(address).origin)
-    } catch (error) {
-      opening = undefined // so that it can be tried again, for example once the port is free
-      throw error
-    }
-    if (phases.isStopping()) throw StoppedEarly()
-    if (phases.now === 'set-up') phases.enter('listening')
-    // Callers that need the result await start(). Without this handler a failure would be an unhandled rejection.
-    start().catch(() => undefined)
-    return address
-  }
-
-  const closePort = async (late: AbortSignal): Promise<void> => {
-    await opening?.catch(() => undefined)
-    const own = await app?.catch(() => undefined)
-    if (own === undefined) return
-    const { server } = own.app
-    const cut = () => server.closeAllConnections()
-    late.addEventListener('abort', cut, { once: true })
-    const idle = setInterval(() => server.closeIdleConnections(), IDLE_MS)
-    try {
-      await own.app.close()
-    } catch (error) {
-      log.error({ err: error }, 'the port failed to close')
-    } finally {
-      clearInterval(idle)
-      late.removeEventListener('abort', cut)
-    }
-  }
+  const flushLog = (): void => root.flush()
   const stop = createStop({
     phases,
     readiness,
@@ -241,9 +145,23 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     upgrades,
     inFlight,
     clock,
-    closePort,
-    flushLog: () => root.flush(),
+    closePort: port.close,
+    flushLog,
   })
+  const idle = options.only === undefined ? idleTrust(trust) : undefined
+  const start = createStart({ phases, readiness, lifecycles, failures, started, idle, unstart: stop.unstart, log })
+  const host = createHostMount({ house, start, stop, inFlight, log })
+
+  const listen = async (): Promise<string> => {
+    const address = await port.open()
+    // As clients write it: `origin` leaves out the usual port of the scheme.
+    ownUrl ??= toOwnUrl(new URL(address).origin)
+    if (phases.isStopping()) throw StoppedEarly()
+    if (phases.now === 'set-up') phases.enter('listening')
+    // Callers that need the result await start(). Without this handler a failure would be an unhandled rejection.
+    start().catch(() => undefined)
+    return address
+  }
 
   return {
     get phase() {
@@ -251,46 +169,20 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     },
     log,
     settings,
-    // Fastify reads the symbol that fastify-plugin would set; without it the mount is encapsulated, as we want it.
-    fastify: (host, mountOptions, done) => {
-      host.addHook('onReady', async () => {
-        start().catch((error) => log.error({ err: error }, 'the server cannot start'))
-      })
-      const seen = new WeakSet<ServerResponse>()
-      host.addHook('onRequest', (_request, reply, next) => {
-        inFlight.add(reply.raw)
-        seen.add(reply.raw)
-        next()
-      })
-      // First new requests are refused, then the host finishes those in flight, then the plugins stop.
-      host.addHook('preClose', async () => stop.begin())
-      host.addHook('onClose', stop.all)
-      hosted = host.routing
-      house(host, { ...mountOptions, isHosts: (response) => !seen.has(response) }, done)
-    },
+    fastify: host.mount,
     handler: (request, response) => {
       inFlight.add(response)
-      handle(request, response)
+      port.handle(request, response)
     },
-    upgrade: (request, socket, head) => upgrades.receive(request, socket, head, hosted ?? handle),
+    upgrade: (request, socket, head) => upgrades.receive(request, socket, head, host.routing ?? port.handle),
     get: (service) => services.get(service),
     listen,
     start,
-    inject: async (request) => (await ownApp()).app.inject(request),
+    inject: async (request) => (await port.app()).app.inject(request),
     readiness: () => readiness.state(),
-    describe: () =>
-      describePlugins({
-        plugins: [...enabled, ...plugins.filter((plugin) => !enabled.includes(plugin))],
-        enabled: new Set(enabled),
-        hooks,
-        routes,
-        settingsOf: (plugin) =>
-          sections
-            .filter((section) => section.plugin === plugin.name)
-            .flatMap(({ path, schema }) => Object.keys(schema.properties).map((key) => `${path}.${key}`)),
-      }),
+    describe: () => describePlugins({ plugins, enabled, hooks, routes, sections }),
     stop: stop.all,
-    failed: failures.told,
+    failed: failures.reported,
     get failedToStop() {
       return stop.failed
     },

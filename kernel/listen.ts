@@ -13,8 +13,8 @@ import {
   MalformedRequest,
   MethodRefused,
 } from './errors.ts'
-import type { MountOptions } from './http.ts'
 import { HEADER_BYTES, MALFORMED_URL } from './http-guard.ts'
+import type { MountOptions } from './http-parts.ts'
 import { toOutcome } from './outcome.ts'
 import { createPipelinedRequests, type PipelinedRequests } from './pipelining.ts'
 import type { ServerError } from './server-error.ts'

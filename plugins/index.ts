@@ -5,6 +5,7 @@ import cluster from './cluster/index.ts'
 import cors from './cors/index.ts'
 import database from './database/index.ts'
 import fhir from './fhir/index.ts'
+import importing from './import/index.ts'
 import limits from './limits/index.ts'
 import metering from './metering/index.ts'
 import metrics from './metrics/index.ts'
@@ -29,6 +30,7 @@ export const firstParty: readonly AnyPlugin[] = [
   search, // which of them are asked for
   fhir, // all of that over HTTP
   references, // what they may refer to
+  importing, // all of that from files
   terminology, // value sets and code systems, those that are stored too
   cluster, // which of several processes does what
   limits, // before those that look tokens up, which tell it of unknown ones

@@ -26,7 +26,7 @@ export const auditSection = Type.Object({
     minimum: 0,
     maximum: 1_000_000,
     description:
-      'Most refusals per second with no known caller that are recorded one by one; a summary tells how many more there were. 0 records every one.',
+      'Most refusals per second with no known caller that are recorded one by one; a summary counts the others. 0 records every one.',
   }),
   key: Type.Optional(
     Type.String({

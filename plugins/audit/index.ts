@@ -36,7 +36,7 @@ export default definePlugin({
     const intake = createIntake({ trail: trail.writer, queue, sampler, reads, includeQuery, clock })
     const keeper = trail.keptBy({ queue, flush: intake.flush, retentionDays })
     hooks.onAudit.tap('append to the trail', intake.record)
-    hooks.meter.tap('append refusals nobody told', intake.used)
+    hooks.meter.tap('append refusals without an event', intake.used)
     optional(Fhir)?.ownsType('AuditEvent', 'is made by the server, of what happens', READ_AT)
     const verify = createVerifier(database, { key: audit.key, previousKeys: audit.previous_keys })
     const flush = async (): Promise<void> => {

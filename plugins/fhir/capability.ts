@@ -96,8 +96,8 @@ export const toCapabilityStatement = (
   onlyNormative: boolean,
 ): object => {
   const { catalog, clock, operations, owned, described, updateAsCreate, deletesMany } = parts
-  const told = described.map((part) => part.security).find((one) => one !== undefined)
-  const security = typeof told === 'function' ? told(request) : told
+  const declared = described.map((part) => part.security).find((one) => one !== undefined)
+  const security = typeof declared === 'function' ? declared(request) : declared
   const isShown = ({ isNormative }: ResourceType): boolean => isNormative || !onlyNormative
   const referencePolicy = described.flatMap((part) => part.referencePolicy ?? [])
   return {

@@ -69,7 +69,7 @@ export interface ComposeParts {
   readonly owned: ServerOwnedTypes
   /** Entries of a page when `_count` is not given, and the largest number a page may have. */
   readonly page: { readonly default: number; readonly max: number }
-  /** [conformance] update_as_create */
+  /** The setting [conformance] update_as_create. */
   readonly updateAsCreate: boolean
   /** [conformance] conditional_delete is "multiple": a conditional delete deletes all matches. */
   readonly deletesMany: boolean
@@ -114,7 +114,7 @@ export const compose = (given: ComposeParts): StartedFhir => {
   const common = commonOf(given)
   const { catalog, audit, checkUnvalidated } = common
   const changes = { create: create(common), update: update(common), patch: patch(common) }
-  const sessions = {
+  const sessionChanges = {
     ...common,
     changes: { ...changes, deleteOne: deleteResource({ catalog, deletesMany: false }) },
   }
@@ -132,7 +132,7 @@ export const compose = (given: ComposeParts): StartedFhir => {
       ...common,
       operations,
       toOperationChange: createToOperationChange(common),
-      readsOf: (seat) => createReads(() => sessions, seat),
+      readsOf: (seat) => createReads(() => sessionChanges, seat),
     }),
     performRead: createPerformRead(audit),
     performChange: createPerformChange(common),
@@ -144,6 +144,7 @@ export const compose = (given: ComposeParts): StartedFhir => {
     deletesMany,
     fullTextMode: opened.fullText.mode,
   })
+  const transaction = createTransaction({ ...common, interactions, capabilities })
   return {
     view: {
       transaction: undefined,
@@ -156,12 +157,12 @@ export const compose = (given: ComposeParts): StartedFhir => {
     bundle: createBundle({
       large,
       batch: createBatch({ interactions, capabilities, random }),
-      transaction: createTransaction({ ...common, interactions, capabilities }),
+      transaction,
     }),
     capabilities,
     catalog,
     getCurrent: storage.store.getCurrent,
     builtIn: { ...common, dryRun: createDryRun({ ...common, checkContent: checkUnvalidated }) },
-    sessions,
+    sessions: { ...sessionChanges, transaction },
   }
 }

@@ -95,8 +95,8 @@ const emit = <T>(
 ): MaybePromise<T> => {
   if (run.onAudit === null) return done.result
   const { status, version, details } = done
-  const told = run.onAudit({ request, interaction, status, version, details })
-  return told === undefined ? done.result : told.then(() => done.result)
+  const emitted = run.onAudit({ request, interaction, status, version, details })
+  return emitted === undefined ? done.result : emitted.then(() => done.result)
 }
 
 /**
@@ -123,8 +123,8 @@ export const dispatchRead = <T>(
   try {
     const done = chain(authorize(run, request, interaction), work)
     if (done instanceof Promise) return later(done)
-    const told = emit(run, request, interaction, done)
-    return told instanceof Promise ? told.catch(refuse) : told
+    const emitted = emit(run, request, interaction, done)
+    return emitted instanceof Promise ? emitted.catch(refuse) : emitted
   } catch (error) {
     return refuse(error)
   }

@@ -18,6 +18,8 @@ export interface View {
   >
   readonly search: SearchReads
   readonly access: AccessEvaluator
+  /** Set where an update creates a missing resource under its id, whatever the setting [conformance] update_as_create. */
+  readonly updateAsCreate?: true | undefined
 }
 
 /**
@@ -30,8 +32,9 @@ const telling = (run: Runners, transaction: Transaction): Runners => {
 }
 
 /** The view inside a transaction: reads see what was written there. */
-export const inside = ({ run, reads, search, access }: View, transaction: Transaction): View => ({
+export const inside = ({ run, reads, search, access, updateAsCreate }: View, transaction: Transaction): View => ({
   transaction,
+  updateAsCreate,
   run: telling(run, transaction),
   reads: reads.within(transaction),
   search: search.inside(transaction),

@@ -37,6 +37,7 @@ export {
   type InvariantSubject,
   isCheckedNatively,
 } from './fhirpath/invariant/invariants.ts'
+export { staticTypeOf } from './fhirpath/invariant/static-type.ts'
 export { Pending, type TypeFieldsOf } from './fhirpath/invariant/type-fields-of.ts'
 export { deepEqual } from './fhirpath/invariant/values.ts'
 export { type Expression, print, unionOperands } from './fhirpath/parse.ts'

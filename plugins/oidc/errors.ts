@@ -1,4 +1,4 @@
-/** Errors of a login at the provider, and of settings that do not fit together. */
+/** Errors of a login at the OpenID provider, and of missing or conflicting settings in [smart.oidc]. */
 import { defineError } from '../../kernel/index.ts'
 
 export const LoginRefused = defineError(

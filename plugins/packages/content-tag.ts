@@ -19,7 +19,10 @@ const folderTag = (path: string): string =>
     return createHash('sha256').update(text).digest('hex')
   })
 
-/** Changes when a directory or .tgz changes on disk. Throws when it is not there. */
+/**
+ * A tag that differs after the size or the modification time of a .tgz file, or of a file in a directory, has changed, and
+ * after files of a directory were added or removed. Throws LocalUnreadable if the package is missing or is no file.
+ */
 export const contentTag = ({ kind, path }: LocalPackage): string => {
   if (kind === 'folder') return folderTag(path)
   const found = statSync(path, { throwIfNoEntry: false })

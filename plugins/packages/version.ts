@@ -15,7 +15,7 @@ export const satisfies = (spec: string, version: string): boolean => {
   return !isExact(spec) && semver.satisfies(version, spec, LOOSE)
 }
 
-/** True when `one` equals `other` or is later. Versions that are not semver are only compared for equality. */
+/** True when `one` equals `other` or is higher by semver. If one of them is not semver, true only when they are equal. */
 export const isAtLeast = (one: string, other: string): boolean => {
   if (one === other) return true
   return semver.valid(one, LOOSE) !== null && semver.valid(other, LOOSE) !== null && semver.gte(one, other, LOOSE)

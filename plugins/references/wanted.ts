@@ -2,6 +2,7 @@
 import { createPause, type OwnUrl } from '../../kernel/index.ts'
 import { chain, type MaybePromise, type Transaction } from '../database/service.ts'
 import type { AppliedChange, ReadReference, References, Target } from '../fhir/service.ts'
+import { byLockKey } from '../storage/service.ts'
 import type { TargetCache } from './target-cache.ts'
 
 /** A change that stores a resource, with its references. */
@@ -119,7 +120,7 @@ const inLockOrder = (targets: ReadonlyMap<string, Target>): readonly [string, Ta
   const all = [...targets]
   if (all.length < 2) return all
   const keyed = all.map((one) => ({ one, key: keyOf(one[1]) }))
-  return keyed.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)).map(({ one }) => one)
+  return keyed.sort((a, b) => byLockKey(a.key, b.key)).map(({ one }) => one)
 }
 
 /** Runs at most two statements, whatever the number of changes. */

@@ -1,6 +1,7 @@
 /** Locks of resources and names, until the end of a transaction. On SQLite there is one writer, which needs few of them. */
 import { isHeldUp, type MaybePromise, type Transaction } from '../database/service.ts'
 import { Contended } from './errors.ts'
+import { lockKeyOf } from './lock-order.ts'
 import {
   lockCurrent,
   lockForDelete,
@@ -35,8 +36,6 @@ export interface VersionLocks {
   advisoryLock(transaction: Transaction, name: string, isShared?: boolean): Promise<void>
 }
 
-const keyOf = ({ type, id }: { readonly type: string; readonly id: string }): string => `${type}/${id}`
-
 /** `isAlone`: no other server may write. */
 export const createVersionLocks = (codes: TypeCodes, isAlone: boolean): VersionLocks => {
   /** Names that a transaction has locked, and whether it shares the lock: several conditions on a type ask for the same. */
@@ -56,13 +55,13 @@ export const createVersionLocks = (codes: TypeCodes, isAlone: boolean): VersionL
     const [first] = targets
     const rows = targets.map(({ type, id }) => [codes.code(type) ?? 0, id])
     try {
-      const turn = first === undefined ? undefined : transaction.queue(`${first.type}/${first.id}`)
+      const turn = first === undefined ? undefined : transaction.queue(lockKeyOf(first))
       if (turn instanceof Promise) await turn
       const statement = forDelete ? lockSeveralForDelete : lockSeveral
       const locked = await transaction.all<{ at: number }>(statement, [JSON.stringify(rows)])
       if (locked.length === rows.length) return
       const there = new Set(locked.map(({ at }) => at))
-      absent.set(transaction, new Set(targets.filter((_, at) => !there.has(at)).map(keyOf)))
+      absent.set(transaction, new Set(targets.filter((_, at) => !there.has(at)).map(lockKeyOf)))
     } catch (error) {
       throw isHeldUp(error) ? Contended() : error
     }
@@ -70,14 +69,14 @@ export const createVersionLocks = (codes: TypeCodes, isAlone: boolean): VersionL
 
   return {
     async lock(transaction, type, id, forDelete = false) {
-      if (absent.get(transaction)?.has(keyOf({ type, id }))) {
+      if (absent.get(transaction)?.has(lockKeyOf({ type, id }))) {
         const now = await transaction.get<VersionRow>(readCurrent, [codes.code(type) ?? 0, id])
         if (now !== undefined) throw Contended()
         return undefined
       }
       const statement = forDelete ? lockForDelete : lockCurrent
       try {
-        const turn = transaction.queue(`${type}/${id}`)
+        const turn = transaction.queue(lockKeyOf({ type, id }))
         if (turn instanceof Promise) await turn
         return toVersion(type, await transaction.get<VersionRow>(statement, [codes.code(type) ?? 0, id]))
       } catch (error) {

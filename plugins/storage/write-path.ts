@@ -9,7 +9,7 @@ import type { Changed, CurrentChange } from './change.ts'
 import type { ChangeObserver } from './change-observer.ts'
 import { createConfirmation } from './confirmation.ts'
 import type { LargeVersions } from './large-versions.ts'
-import { createTellChanges } from './tell-changes.ts'
+import { createNotifyChanges } from './notify-changes.ts'
 import type { IssuesOf } from './throw-first.ts'
 import type { VersionStore } from './version-store.ts'
 import type { WriteCheck } from './write-check.ts'
@@ -25,7 +25,7 @@ export interface WriterParts {
 
 export const createWritePath = ({ store, run, observer, checks, large }: WriterParts) => {
   const confirmation = createConfirmation(checks)
-  const tellAll = createTellChanges(run, observer)
+  const notifyAll = createNotifyChanges(run, observer)
 
   /** The promise that an answer must wait for after COMMIT, by the first change of its transaction. */
   const waits = new WeakMap<Changed, Promise<void>>()
@@ -67,7 +67,7 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
       if (progress !== undefined) progress.interaction = undefined
       transaction.afterCommit(() => tellCommitted(request, changes))
       return chain(confirmation.confirm(request, transaction, changes, issuesOf, progress), () =>
-        tellAll(request, transaction, changes, progress),
+        notifyAll(request, transaction, changes, progress),
       )
     },
     /** To be called when `transact` has resolved. Returns a promise if the answer must wait for a check's `afterCommit`. */

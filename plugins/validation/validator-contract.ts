@@ -39,7 +39,7 @@ export interface Validator {
     resource: Readonly<Record<string, unknown>>,
     options?: ValidationOptions,
   ): readonly Issue[] | Promise<readonly Issue[]>
-  /** For $validate: checks everything, whatever the setting, and returns all issues. Throws for no issue. */
+  /** For $validate: runs all checks, whatever [conformance] validation says, and returns all issues. Never throws for an issue. */
   check(
     resource: Readonly<Record<string, unknown>>,
     options?: ValidationOptions,

@@ -4,8 +4,6 @@ import { createServer, type IncomingMessage, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import fastify from 'fastify'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -19,6 +17,7 @@ import {
   type RequestContext,
   type Usage,
 } from '../../kernel/index.ts'
+import { watchHeldMemory } from '../support/held-memory.ts'
 import { kernelWith, pluginOf } from '../support/kernel-with.ts'
 import { listening } from '../support/listening.ts'
 import { connectTo } from '../support/raw-client.ts'
@@ -239,19 +238,7 @@ test('a client that leaves in the middle ends the stream with an error, and nobo
 })
 
 test('64 MB are relayed in 20 MB of memory, and the answer is as long', async () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  /** What is held: memory of buffers that nobody holds any more is given back some time after a collection. */
-  const used = async (): Promise<number> => {
-    let least = Number.POSITIVE_INFINITY
-    for (let look = 0; look < 3; look += 1) {
-      collect()
-      await new Promise(setImmediate)
-      const { heapUsed, external } = process.memoryUsage()
-      least = Math.min(least, heapUsed + external)
-    }
-    return least
-  }
+  const used = watchHeldMemory()
   let most = 0
   // Slower than the client: what is not held back lies somewhere in this process.
   const far = createServer(async (request, response) => {

@@ -6,7 +6,9 @@ import packages from '../../plugins/packages/index.ts'
 import { Definitions, InstallProgress, type InstallStep } from '../../plugins/packages/service.ts'
 import { temporaryFolder } from './database-kinds.ts'
 import { startRegistry, type TestRegistry } from './registry.ts'
+import { startWithin } from './start-within.ts'
 import { packageTgz, structure, type TestPackage } from './tgz.ts'
+import { writersTogether } from './writers-together.ts'
 
 export interface PackageServer {
   readonly kernel: Kernel
@@ -56,7 +58,10 @@ export interface PackagePlace {
   readonly cache: string
   /** Puts packages into the registry. */
   publish(...packs: TestPackage[]): void
-  /** A server on the SQLite file of this place and its registry. */
+  /**
+   * A server on the SQLite file of this place and its registry; on another database it has no writer lease, so that
+   * several may run at once.
+   */
   server(conformance?: Record<string, unknown>, database?: Record<string, unknown>): Promise<PackageServer>
   /** Starts one and returns it. */
   started(conformance?: Record<string, unknown>, database?: Record<string, unknown>): Promise<PackageServer>
@@ -65,10 +70,14 @@ export interface PackagePlace {
   leave(): Promise<void>
 }
 
-const serverOn = async (settings: Record<string, unknown>): Promise<PackageServer> => {
+const serverOn = async (settings: Record<string, unknown>, together: boolean): Promise<PackageServer> => {
   const lines: Record<string, unknown>[] = []
   const stream = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) }
-  const kernel = await createKernel({ plugins: [database, packages], settings, log: { stream, level: 'debug' } })
+  const kernel = await createKernel({
+    plugins: [together ? writersTogether : database, packages],
+    settings,
+    log: { stream, level: 'debug' },
+  })
   const definitions = kernel.get(Definitions)
   const steps: InstallStep[] = []
   kernel.get(InstallProgress).watch((step) => void steps.push(step))
@@ -83,7 +92,7 @@ const serverOn = async (settings: Record<string, unknown>): Promise<PackageServe
     get warnings() {
       return lines.filter(({ level }) => level === 'warn').map(({ msg }) => String(msg))
     },
-    start: () => kernel.start(),
+    start: () => startWithin(kernel),
     stop: () => kernel.stop(),
   }
 }
@@ -92,11 +101,14 @@ export const packagePlace = async (): Promise<PackagePlace> => {
   const registry = await startRegistry()
   const folder = temporaryFolder()
   const servers: PackageServer[] = []
-  const server: PackagePlace['server'] = async (conformance = {}, at = {}) => {
-    const made = await serverOn({
-      database: { sqlite_path: join(folder.path, 'test.sqlite'), ...at },
-      conformance: { package_registry: registry.url, ...conformance },
-    })
+  const server: PackagePlace['server'] = async (conformance = {}, at) => {
+    const made = await serverOn(
+      {
+        database: { sqlite_path: join(folder.path, 'test.sqlite'), ...at },
+        conformance: { package_registry: registry.url, ...conformance },
+      },
+      at !== undefined,
+    )
     servers.push(made)
     return made
   }

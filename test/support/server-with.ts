@@ -8,6 +8,7 @@ import database from '../../plugins/database/index.ts'
 import probes from '../../plugins/probes/index.ts'
 import { chosenKind } from './database-kinds.ts'
 import { fhirPlugins } from './fhir-plugins.ts'
+import { startWithin } from './start-within.ts'
 import { stubDefinitions } from './stub-definitions.ts'
 import { writersTogether } from './writers-together.ts'
 
@@ -40,7 +41,7 @@ export const serverWith = async ({ together = false, ...options }: TestServerOpt
     settings: { ...own?.settings, ...options.settings },
     log: { stream, level: 'debug' },
   })
-  await kernel.start()
+  await startWithin(kernel)
   const stop = async (): Promise<void> => {
     await kernel.stop()
     await own?.remove()

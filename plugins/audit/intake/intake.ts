@@ -43,14 +43,14 @@ export interface IntakeParts {
 }
 
 export const createIntake = ({ trail, queue, sampler, reads, includeQuery, clock }: IntakeParts): Intake => {
-  const told = new WeakSet<RequestContext>()
+  const recorded = new WeakSet<RequestContext>()
   let isSummaryDue = false
 
   const summarise = (): void => {
     for (const [status, number] of sampler.take()) queue.push({ at: clock.now(), kind: 'sampled', status, number })
   }
   const refuse = (request: RequestContext, status: number, event: () => TrailEvent): void => {
-    told.add(request)
+    recorded.add(request)
     if (request.caller.kind !== 'anonymous' || sampler.admits(clock.now(), status)) {
       queue.push(event())
       return
@@ -76,8 +76,8 @@ export const createIntake = ({ trail, queue, sampler, reads, includeQuery, clock
       else trail.append(transaction, event)
     },
     used({ request, status, relayed }) {
-      // The server that answered has told what it refused.
-      if (status < FIRST_REFUSAL || relayed === 'sent' || told.has(request)) return
+      // The server that answered has recorded its refusals.
+      if (status < FIRST_REFUSAL || relayed === 'sent' || recorded.has(request)) return
       refuse(request, status, () => eventOfRefusal(request, status))
     },
     async flush() {

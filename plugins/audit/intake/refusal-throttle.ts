@@ -12,17 +12,17 @@ export interface AnonymousRefusalThrottle {
 /** With `perSecond` 0 every refusal gets an event. */
 export const createAnonymousRefusalThrottle = (perSecond: number): AnonymousRefusalThrottle => {
   let second = Number.NaN
-  let told = 0
+  let admitted = 0
   let counted = new Map<number, number>()
   return {
     admits(now, status) {
       const current = Math.floor(now / 1000)
       if (current !== second) {
         second = current
-        told = 0
+        admitted = 0
       }
-      if (perSecond === 0 || told < perSecond) {
-        told += 1
+      if (perSecond === 0 || admitted < perSecond) {
+        admitted += 1
         return true
       }
       counted.set(status, (counted.get(status) ?? 0) + 1)

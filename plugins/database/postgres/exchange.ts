@@ -3,31 +3,16 @@
  * and does not affect the groups behind it. Statements of a group outside BEGIN are one transaction, committed with its
  * end.
  */
-import type { Sql, SqlParam } from '../contract.ts'
+import type { Sql } from '../contract.ts'
 import { type Columns, NO_COLUMNS, readRowDescription } from './columns.ts'
+import { createGroupAnswers, type ReplyHandler } from './group-answers.ts'
+import { ERROR, READY, ROW_DESCRIPTION } from './message-types.ts'
 import { bindMessage, closeMessage, prepareMessages, RUN_PORTAL, SYNC } from './messages.ts'
 import { ConnectionLost, readServerError } from './server-error.ts'
+import type { StatementGroup } from './statement-group.ts'
 
 const MAX_PREPARED = 400 // per session; a statement costs the server some ten kilobytes
 const NAME_BYTES = 50 // of 63, NAMEDATALEN - 1
-
-export interface BoundStatement {
-  readonly statement: Sql
-  readonly params: readonly SqlParam[]
-}
-
-export interface StatementResult {
-  readonly rows: Record<string, unknown>[]
-  /** `INSERT 0 1`, `COMMIT`, … */
-  readonly tag: string
-}
-
-/** Statements that succeed or fail together. Exactly one of the two is called, once. */
-export interface StatementGroup {
-  readonly steps: readonly BoundStatement[]
-  settle(results: readonly StatementResult[]): void
-  fail(error: unknown): void
-}
 
 interface PreparedStatement {
   readonly name: string
@@ -51,40 +36,10 @@ export interface Connection {
   listen(handler: ReplyHandler | undefined): void
 }
 
-/** Handles a message of the server; `at` is where its fields begin. Returns true when the answer is complete. */
-export type ReplyHandler = (type: number, bytes: Buffer, at: number, end: number) => boolean
-
 export interface Exchanges {
   /** Calls must not overlap: wait until every group of the last call is settled or failed. */
   run(groups: readonly StatementGroup[]): void
 }
-
-const BIND_COMPLETE = 0x32
-const PARSE_COMPLETE = 0x31
-const CLOSE_COMPLETE = 0x33
-const PARAMETER_DESCRIPTION = 0x74
-const ROW_DESCRIPTION = 0x54
-const NO_DATA = 0x6e
-const DATA_ROW = 0x44
-const COMMAND_COMPLETE = 0x43
-const EMPTY_QUERY = 0x49
-const ERROR = 0x45
-const READY = 0x5a
-
-/** Messages that an exchange handles; notices, parameters and notifications stay with pg. */
-export const EXCHANGED: ReadonlySet<number> = new Set([
-  BIND_COMPLETE,
-  PARSE_COMPLETE,
-  CLOSE_COMPLETE,
-  PARAMETER_DESCRIPTION,
-  ROW_DESCRIPTION,
-  NO_DATA,
-  DATA_ROW,
-  COMMAND_COMPLETE,
-  EMPTY_QUERY,
-  ERROR,
-  READY,
-])
 
 export const createExchanges = (line: Connection): Exchanges => {
   const prepared = new Map<Sql, PreparedStatement>()
@@ -111,66 +66,16 @@ export const createExchanges = (line: Connection): Exchanges => {
 
   const runPrepared = (groups: readonly StatementGroup[]): void => {
     const bytes: Buffer[] = []
-    const statements: PreparedStatement[][] = []
+    const columns: (readonly Columns[])[] = []
     for (const { steps } of groups) {
       const used = steps.map(({ statement }) => prepared.get(statement)!)
-      for (const [index, { name, columns }] of used.entries())
-        bytes.push(bindMessage(name, steps[index]!.params, columns.formats), RUN_PORTAL)
+      for (const [index, one] of used.entries())
+        bytes.push(bindMessage(one.name, steps[index]!.params, one.columns.formats), RUN_PORTAL)
       bytes.push(SYNC)
-      statements.push(used)
+      columns.push(used.map((one) => one.columns))
     }
-    let at = 0 // the group that is being answered
-    let results: StatementResult[] = []
-    let rows: Record<string, unknown>[] = []
-    let error: unknown
-    const finish = (): void => {
-      const group = groups[at]!
-      const answered = results
-      const failure = error
-      at += 1
-      results = []
-      rows = []
-      error = undefined
-      if (failure === undefined) group.settle(answered)
-      else group.fail(failure)
-    }
-    send(
-      bytes,
-      (type, message, from, end) => {
-        switch (type) {
-          case DATA_ROW:
-            try {
-              rows.push(statements[at]![results.length]!.columns.row(message, from))
-            } catch (unreadable) {
-              error ??= unreadable
-            }
-            return false
-          case COMMAND_COMPLETE:
-            results.push({ rows, tag: message.toString('latin1', from, end - 1) })
-            rows = []
-            return false
-          case ERROR:
-            error ??= readServerError(message, from)
-            return false
-          case READY:
-            // The last group is finished when pg itself has handled this message: only then is the session's state up
-            // to date.
-            if (at === groups.length - 1) return true
-            finish()
-            return false
-          default:
-            return false
-        }
-      },
-      finish,
-      (lost) => {
-        while (at < groups.length) {
-          error ??= lost
-          finish()
-          error = lost
-        }
-      },
-    )
+    const answers = createGroupAnswers(groups, columns)
+    send(bytes, answers.take, answers.finish, answers.lose)
   }
 
   const prepare = (

@@ -6,10 +6,10 @@ import { isServerError } from '../../../kernel/index.ts'
 import type { BeforeCommitWork } from '../before-commit-work.ts'
 import type { AsynchronouslyCommitted } from './commit-queue.ts'
 import { PoolExhausted } from './errors.ts'
-import type { BoundStatement } from './exchange.ts'
 import { isRefusal, isRetryable, isUnfit } from './failure.ts'
 import type { Lease } from './loan.ts'
 import type { Pool } from './pool.ts'
+import type { BoundStatement } from './statement-group.ts'
 import { MAX_BYTES, MAX_STEPS, type OpenTransaction, type Writes } from './transaction.ts'
 
 const SLOW_MS = 50 // milliseconds; a group commit that takes longer no longer keeps others waiting

@@ -5,10 +5,10 @@
  */
 import { sql } from '../contract.ts'
 import type { Connector } from './client.ts'
-import type { BoundStatement, StatementResult } from './exchange.ts'
 import { isReadOnly, isUnfit } from './failure.ts'
 import type { Pool } from './pool.ts'
 import type { Session } from './session.ts'
+import type { BoundStatement, StatementResult } from './statement-group.ts'
 
 const QUIET_MS = 3_500 // silence until the check; with the check, a lost server is noticed within five seconds
 const ASK_MS = 1_000

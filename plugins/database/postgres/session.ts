@@ -7,8 +7,10 @@ import pg from 'pg'
 import type { Conninfo } from './conninfo.ts'
 import type { Route, Stream } from './dial.ts'
 import { PasswordMissing } from './errors.ts'
-import { createExchanges, EXCHANGED, type Exchanges, type ReplyHandler } from './exchange.ts'
+import { createExchanges, type Exchanges } from './exchange.ts'
 import { createFrames } from './frames.ts'
+import type { ReplyHandler } from './group-answers.ts'
+import { EXCHANGED } from './message-types.ts'
 import { parserOf } from './values.ts'
 
 /**

@@ -7,11 +7,11 @@ import { BeforeCommitWork } from '../before-commit-work.ts'
 import { insertImmediately, type MaybePromise, type Sql, type SqlParam, sql, type Transaction } from '../contract.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 import { CommitUnknown } from './errors.ts'
-import type { BoundStatement, StatementResult } from './exchange.ts'
 import { fromPostgres, isLost } from './failure.ts'
 import { type Fence, isFencedOff } from './fence.ts'
 import type { Lease } from './loan.ts'
 import type { RunGroup } from './run-group.ts'
+import type { BoundStatement, StatementResult } from './statement-group.ts'
 import type { Turns } from './turns.ts'
 
 export const MAX_STEPS = 500 // statements held back at most
@@ -42,7 +42,10 @@ export interface OpenTransaction {
   readonly beforeCommitWork: BeforeCommitWork
   /** Functions to call after COMMIT. */
   readonly told: readonly (() => void)[]
-  /** Ends it and returns its statements that were not sent; undefined when it has a session already. */
+  /**
+   * Without a session: ends the transaction, sends nothing, and returns its statements, so that the caller runs them. With a
+   * session: returns undefined and changes nothing.
+   */
   takePendingWrites(): Writes | undefined
   /**
    * Takes a session and sends the statements held back. From then on `commit` waits neither for a session nor for a row

@@ -1,6 +1,7 @@
 /**
- * Transactions on the sessions of a pool: those that only write share COMMITs, and those with commit participants
- * commit one after the other.
+ * Runs transactions on sessions of a pool. Transactions that need no result before COMMIT are combined into one
+ * transaction of the database. Those that registered work with `beforeCommit` are committed one after the other in this
+ * process.
  */
 import { type Database, type MaybePromise, sql, type Transaction } from '../contract.ts'
 import { type AsynchronouslyCommitted, createCommitQueue, useAsynchronousCommit } from './commit-queue.ts'

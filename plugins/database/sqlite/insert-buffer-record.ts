@@ -1,8 +1,9 @@
 /**
- * The bytes in which the deferred inserts of one COMMIT are stored: the count of numbers that follow; for each insert
- * its number, the number of rows, and their parameters, where NaN stands for null and infinity for the next text; then
- * the texts as a JSON array. Numbers are eight bytes in this machine's byte order: formatting one in decimals takes
- * longer than inserting it into its table.
+ * The binary record in the table `backlog` that holds the buffered rows of one COMMIT until they are inserted into their
+ * tables. It has three parts: the count of the floats that follow; for each INSERT statement its number in the table
+ * `backlog_insert`, the count of its rows, and the parameters of the rows; and a JSON array of texts. NaN stands for null,
+ * Infinity for the next text of the array. All floats have 64 bits in the byte order of the machine, because formatting a
+ * value as decimal text takes longer than inserting it.
  */
 import type { SqlScalar } from '../contract.ts'
 import { type BufferedRows, toPlain } from './buffered-rows.ts'

@@ -9,6 +9,7 @@
 import type BetterSqlite from 'better-sqlite3'
 import { type DeferredInsert, insertImmediately, type Sql, type SqlParam, type SqlScalar } from '../contract.ts'
 import { type BufferedLength, BufferedRows } from './buffered-rows.ts'
+import { createBufferedTables } from './buffered-tables.ts'
 import { toRecord } from './insert-buffer-record.ts'
 import { ADD_INSERT, ADD_ROWS, CLEAR_ROWS, FIND_INSERT } from './insert-buffer-tables.ts'
 import type { PreparedStatements } from './statements.ts'
@@ -82,15 +83,7 @@ export const createInsertBuffer = (
   /** Whether the open group had so many rows that some were put into their tables. */
   let hasSpilled = false
 
-  // Caches which statements name a table with buffered rows. Such tables are few and stay the same.
-  const tables = new Set<string>()
-  let names = /(?!)/
-  let judged = new WeakMap<Sql, boolean>()
-  const learn = (table: string): void => {
-    tables.add(table)
-    names = new RegExp(`\\b(?:${[...tables].join('|')})\\b`, 'i')
-    judged = new WeakMap()
-  }
+  const tables = createBufferedTables()
 
   const numberOf = ({ insert }: BufferedRows): number => {
     const known = numbers.get(insert)
@@ -99,15 +92,6 @@ export const createInsertBuffer = (
     const found = (find.get(text) ?? number.get(text, insert.width)) as { number: number }
     numbers.set(insert, found.number)
     return found.number
-  }
-
-  const namesTable = (statement: Sql): boolean => {
-    let named = judged.get(statement)
-    if (named === undefined) {
-      named = names.test(statement.sqlite)
-      judged.set(statement, named)
-    }
-    return named
   }
 
   const persist = (): void => {
@@ -149,7 +133,7 @@ export const createInsertBuffer = (
       if (params.length === 0) return
       let own = kept.get(insert)
       if (own === undefined) {
-        if (!tables.has(insert.table)) learn(insert.table)
+        tables.add(insert.table)
         own = new BufferedRows(insert)
         kept.set(insert, own)
       }
@@ -161,8 +145,8 @@ export const createInsertBuffer = (
       hasSpilled = true
       flushAtOnce()
     },
-    concerns: (statement) => rows > 0 && namesTable(statement),
-    concernsReader: (statement) => committedRows > 0 && namesTable(statement),
+    concerns: (statement) => rows > 0 && tables.areNamedBy(statement),
+    concernsReader: (statement) => committedRows > 0 && tables.areNamedBy(statement),
     flush,
     persist() {
       // A reader must not find one part of a resource's rows in their tables and miss the others.

@@ -17,8 +17,8 @@ export interface OwnFiles {
    */
   isLogMisplaced(): boolean
   /**
-   * Closes handles. Closing the last one removes the WAL by its name; a WAL of that name that belongs to another server
-   * is kept.
+   * Calls `close`, which closes handles. With the last handle SQLite deletes the file with the name of the WAL, whichever
+   * that is by then; this keeps the file if it belongs to a database that another server has put there.
    */
   closeApart(close: () => void): void
 }

@@ -9,6 +9,7 @@ import {
   type RequestContext,
   toServerError,
 } from '../../../kernel/index.ts'
+import type { MaybePromise, Transaction } from '../../database/service.ts'
 import type { Capabilities } from '../interactions/capabilities.ts'
 import type { Interactions } from '../interactions/interactions.ts'
 import type { View } from '../view.ts'
@@ -46,12 +47,16 @@ const inLanes = async <T>(
   await Promise.all(Array.from({ length: Math.min(LANES, sequences.length) }, lane))
 }
 
-/** Performs a batch or a transaction. Returns the answer as JSON. */
+/** Runs statements in the transaction of the changes. It may be called twice. */
+export type BesideBundle = (transaction: Transaction) => MaybePromise<void>
+
+/** Performs a batch or a transaction. Returns the answer as JSON. A batch calls no `beside`. */
 export type PerformBundle = (
   view: View,
   ctx: RequestContext,
   request: BundleRequest,
   headers: IncomingHttpHeaders,
+  beside?: BesideBundle,
 ) => Promise<string>
 
 export interface BatchParts {

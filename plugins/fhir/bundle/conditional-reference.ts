@@ -12,7 +12,7 @@ import { authorize } from '../dispatch.ts'
 import { matching } from '../interactions/conditional.ts'
 import type { View } from '../view.ts'
 import { namesResource } from './entry-interaction.ts'
-import { ConditionalReferenceHidden, ConditionalReferenceMany, ConditionalReferenceNone } from './errors.ts'
+import { ConditionalReferenceMany, ConditionalReferenceNone, ConditionalReferenceUndecided } from './errors.ts'
 import type { Located } from './located-entry.ts'
 import { splitConditionalReference } from './split-condition.ts'
 
@@ -64,7 +64,7 @@ export const resolveConditionalReference = async (
       rows: parts.registry.extract(indexedOf(draft.resource, draft.text)),
     }
     const isMatch = match.conditions.every(({ matches }) => {
-      if (matches === undefined) throw ConditionalReferenceHidden(type)
+      if (matches === undefined) throw ConditionalReferenceUndecided(type)
       return matches(subject)
     })
     if (isMatch) found.add(target.id)

@@ -1,4 +1,4 @@
-/** What a transaction does when one of its entries fails: the trail is told, and the error names the entry. */
+/** What a transaction does when one of its entries fails: a refusal is recorded in the audit trail, and the error names the entry. */
 import { type Interaction, type RequestContext, type Runners, toServerError } from '../../../kernel/index.ts'
 import { emitRefused } from '../dispatch.ts'
 import { isContention } from '../interactions/change.ts'

@@ -87,9 +87,9 @@ export const ConditionalReferenceMany = defineError(
   'multiple-matches',
   'The conditional reference to %s matches several resources.',
 )
-export const ConditionalReferenceHidden = defineError(
-  'fhir/conditional-reference-untold',
+export const ConditionalReferenceUndecided = defineError(
+  'fhir/conditional-reference-undecided',
   400,
   'not-supported',
-  'The conditional reference to %s searches through other resources, which cannot be told for what this Bundle writes.',
+  'The conditional reference to %s searches through other resources, so its matches cannot be decided before this Bundle is written.',
 )

@@ -46,7 +46,7 @@ export const deleteResource =
     if (id !== undefined) readQueryParameters(url, [], prefer.lenient)
     const precondition = readPrecondition(headers)
     const interaction = interactionOf(request, { kind: 'delete', type: type.name, id })
-    const told = prefer.return === 'OperationOutcome'
+    const wantsOutcome = prefer.return === 'OperationOutcome'
     return {
       interaction,
       async locate() {
@@ -73,14 +73,14 @@ export const deleteResource =
           return {
             changes: [one, ...others].map(toChange),
             answerAll: (changed) =>
-              told
+              wantsOutcome
                 ? { status: 200, shows: 'text', text: countOutcome(type.name, changed.length) }
                 : { status: 204, shows: 'nothing' },
           }
         return {
           change: toChange(one),
           answer: ({ version }) =>
-            told ? { status: 200, version, shows: 'outcome' } : { status: 204, version, shows: 'nothing' },
+            wantsOutcome ? { status: 200, version, shows: 'outcome' } : { status: 204, version, shows: 'nothing' },
         }
       },
     }

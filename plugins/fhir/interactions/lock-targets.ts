@@ -1,6 +1,6 @@
 /** Locks what several changes of one transaction are about, in an order that all transactions share. */
 import type { Transaction } from '../../database/service.ts'
-import type { Change, StoredVersion } from '../../storage/service.ts'
+import { byLockKey, type Change, lockKeyOf, type StoredVersion } from '../../storage/service.ts'
 import type { View } from '../view.ts'
 
 export interface LockedTarget {
@@ -19,9 +19,6 @@ interface Row {
   readonly isDeleted: boolean
 }
 
-const byText = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
-const keyOf = ({ type, id }: Row): string => `${type}/${id}`
-
 const rowsOf = ({ type, target, changes }: LockedTarget): readonly Row[] => {
   const found = target.found === undefined ? [] : [{ type, id: target.id, isDeleted: false }]
   // A create has an id that nobody else knows.
@@ -32,8 +29,9 @@ const rowsOf = ({ type, target, changes }: LockedTarget): readonly Row[] => {
 /** What exists, or may exist, in the order of `Type/id`. */
 const allRows = (targets: readonly LockedTarget[]): readonly Row[] => {
   const rows = new Map<string, Row>()
-  for (const row of targets.flatMap(rowsOf)) if (row.isDeleted || !rows.has(keyOf(row))) rows.set(keyOf(row), row)
-  return [...rows].sort(([one], [other]) => byText(one, other)).map(([, row]) => row)
+  for (const row of targets.flatMap(rowsOf))
+    if (row.isDeleted || !rows.has(lockKeyOf(row))) rows.set(lockKeyOf(row), row)
+  return [...rows].sort(([one], [other]) => byLockKey(one, other)).map(([, row]) => row)
 }
 
 /** Types with conditions, in order, and whether all of them found something: see conditional.ts. */
@@ -41,7 +39,7 @@ const typesOf = (targets: readonly LockedTarget[]): readonly (readonly [type: st
   const types = new Map<string, boolean>()
   for (const { type, target } of targets)
     if (target.verify !== undefined) types.set(type, types.get(type) !== false && target.found !== undefined)
-  return [...types].sort(([one], [other]) => byText(one, other))
+  return [...types].sort(([one], [other]) => byLockKey(one, other))
 }
 
 /**

@@ -23,7 +23,7 @@ export interface UpdateParts {
   readonly clock: Clock
   readonly random: Random
   readonly checkContent: CheckContent
-  /** [conformance] update_as_create */
+  /** The setting [conformance] update_as_create. */
   readonly updateAsCreate: boolean
 }
 
@@ -84,7 +84,7 @@ export const update =
         return {
           change: {
             kind: creates ? 'create' : 'update',
-            mayCreate: parts.updateAsCreate,
+            mayCreate: view.updateAsCreate ?? parts.updateAsCreate,
             checkReplaced: target.checkReplaced,
             interaction: { ...interaction, id: target.id },
             type: type.name,

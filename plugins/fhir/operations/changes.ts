@@ -35,7 +35,7 @@ export interface OperationChangeParts {
   readonly prepareWrite: PrepareWrite
   readonly checkContent: CheckContent
   readonly toModification: ToModification
-  /** [conformance] update_as_create */
+  /** The setting [conformance] update_as_create. */
   readonly updateAsCreate: boolean
 }
 

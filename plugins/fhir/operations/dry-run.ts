@@ -29,7 +29,7 @@ export interface DryRunParts {
   readonly prepareWrite: PrepareWrite
   /** Without the validation, because $validate has validated the resource already. */
   readonly checkContent: CheckContent
-  /** [conformance] update_as_create */
+  /** The setting [conformance] update_as_create. */
   readonly updateAsCreate: boolean
 }
 

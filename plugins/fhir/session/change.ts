@@ -6,9 +6,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Interaction, RequestContext, Ruling } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
 import {
+  byLockKey,
   type Changed,
   type CurrentChange,
   isLongWrite,
+  lockKeyOf,
   type StoredVersion,
   type WriteGuard,
   type WritePath,
@@ -110,13 +112,12 @@ const addressOf = (
   }
 }
 
-const keyOf = ({ wanted: { type }, target: { id } }: Located): string => `${type}/${id}`
+const keyOf = ({ wanted: { type }, target: { id } }: Located): string => lockKeyOf({ type, id })
 /** All transactions change existing resources in the same order, so that they cannot deadlock. */
 const inOrder = (one: Located, other: Located): number => {
   const rank = RANKS[one.wanted.kind]
   if (rank !== RANKS[other.wanted.kind] || rank === RANKS.create) return rank - RANKS[other.wanted.kind]
-  const [name, otherName] = [keyOf(one), keyOf(other)]
-  return name < otherName ? -1 : name > otherName ? 1 : 0
+  return byLockKey(keyOf(one), keyOf(other))
 }
 
 /** The JSON is undefined when the caller may not read the version. */

@@ -3,11 +3,11 @@ import type { Clock, Interaction } from '../../../kernel/index.ts'
 import { type TypeCatalog, typeOf } from '../../model/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
 import { findHistory } from '../interactions/history.ts'
+import { auditedPages, type ReadPage } from './audited-pages.ts'
 import { SessionKey } from './errors.ts'
 import { toPast } from './held.ts'
 import type { Seat } from './seat.ts'
 import type { HistoryOptions, PastVersion, SessionReads } from './session.ts'
-import { type ReadPage, toldPages } from './told-pages.ts'
 
 const PAGE = 500 // versions read at once, or 16 MB of them
 const MICROSECONDS = 1_000 // in a millisecond: version times are in microseconds
@@ -47,5 +47,5 @@ export const createHistory = (parts: () => HistoryParts, seat: Seat): SessionRea
       before = next
       return { versions: [...versions], isLast: next === undefined }
     }
-    for await (const version of toldPages(audit, seat, interaction, '', readPage)) yield toPast(version)
+    for await (const version of auditedPages(audit, seat, interaction, '', readPage)) yield toPast(version)
   }

@@ -65,8 +65,9 @@ export const createSeat = ({ view, request }: SeatParts, who: Who): Seat => {
     return { open, openToChange: open, streams: 'once' }
   }
   if (kind !== 'internal') throw SessionWho()
+  const { updateAsCreate } = who
   const openWith = (run: Partial<Runners>): Opened => ({
-    view: withRun(view(), run),
+    view: { ...withRun(view(), run), updateAsCreate },
     request: request({ caller: { kind }, purpose, baseUrl, signal }),
   })
   return {

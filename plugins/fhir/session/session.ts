@@ -32,6 +32,8 @@ export type Who =
   | {
       readonly kind: 'internal'
       readonly purpose: string
+      /** Updates create a missing resource under its id, whatever the setting [conformance] update_as_create. */
+      readonly updateAsCreate?: true
       readonly baseUrl?: string
       readonly signal?: AbortSignal
     }
@@ -195,4 +197,10 @@ export interface Session extends SessionReads {
    * others. A resource may be changed once. Retried when another writer came first. Resolves after COMMIT. Throws 4xx.
    */
   change(changes: readonly SessionChange[], beside?: Beside): Promise<Made>
+  /**
+   * Performs a Bundle of type transaction, given as JSON, as POST to the base does. Returns the answer as JSON, whose
+   * entries have no content. `beside` runs statements of the plugin in the same transaction; it may be called twice.
+   * Resolves after COMMIT. Throws 4xx, with the number of the entry that was refused.
+   */
+  transaction(json: string, beside?: (transaction: Transaction) => MaybePromise<void>): Promise<string>
 }

@@ -4,12 +4,12 @@
  */
 import { type TypeCatalog, typeOf } from '../../model/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
+import { auditedPages, type ReadPage } from './audited-pages.ts'
 import { matchingOf, readSelecting } from './criteria.ts'
 import { SessionKey } from './errors.ts'
 import { toStreamed } from './held.ts'
 import type { Seat } from './seat.ts'
 import type { SessionReads, Streamed } from './session.ts'
-import { type ReadPage, toldPages } from './told-pages.ts'
 
 const KEY = /^(\d{1,16})\.(\d{1,16})$/
 
@@ -49,6 +49,6 @@ export const createStream = (parts: () => StreamParts, seat: Seat): SessionReads
       below = next ?? below
       return { versions, isLast: next === undefined }
     }
-    for await (const version of toldPages(audit, seat, { kind: 'search-type', type: name }, query, readPage))
+    for await (const version of auditedPages(audit, seat, { kind: 'search-type', type: name }, query, readPage))
       yield toStreamed(version, `${pin}.${version.rid}`)
   }

@@ -43,7 +43,7 @@ export interface ReferenceWalker {
   context(name: string): WalkContext | undefined
   /** The context of the Extension `value`, found by its URL and by the context `inside` that holds it. */
   extension(value: Readonly<Record<string, unknown>>, inside: WalkContext): WalkContext
-  /** The node of a member; undefined if the member cannot contain a link. */
+  /** The node of a JSON property; undefined if neither the property nor what is inside it can contain a Reference, a URI or a link of XHTML. */
   member(context: WalkContext, key: string): WalkNode | undefined
   /** Every Reference, in the order of the resource. */
   references(resource: Readonly<Record<string, unknown>>): readonly FoundReference[]

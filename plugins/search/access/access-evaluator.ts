@@ -87,8 +87,8 @@ const createOver = (
 
   const allows: AccessEvaluator['allows'] = (request, ruling, right, version) => {
     const { type } = version
-    const told = extent(ruling, type, right)
-    if (told !== 'some') return told === 'all'
+    const granted = extent(ruling, type, right)
+    if (granted !== 'some') return granted === 'all'
     if (!version.deleted) return allowsHeld(request, ruling, right, version)
     return store
       .vread(type, version.id, version.version - 1)

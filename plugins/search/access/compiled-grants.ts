@@ -91,8 +91,8 @@ export const createGrantCompiler = (registry: Pick<Registry, 'state'>): GrantCom
   return {
     cached: (restriction, type, right, ownUrl) => cacheOf(restriction, ownUrl).byKey.get(right + type),
     async compile(restriction, type, right, criteria, { ownUrl, now }) {
-      // The cache entry is chosen before the wait: the meaning of parameters may change meanwhile, and the result
-      // belongs to the old one.
+      // The cache is chosen before `await`: the definitions of search parameters may change meanwhile, and the result
+      // was compiled from the previous ones.
       const { byKey } = cacheOf(restriction, ownUrl)
       const asking = { ownUrl, now, snapshotKey: Number.MAX_SAFE_INTEGER }
       const compiled = compileGrants(await restrictionClauses(restriction, type, right, criteria, asking))

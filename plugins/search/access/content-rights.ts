@@ -141,8 +141,8 @@ export const createContentRights = (
     right: Right,
     version: StoredVersion,
   ): MaybePromise<boolean> => {
-    const told = extent(ruling, version.type, right)
-    if (told !== 'some') return told === 'all'
+    const granted = extent(ruling, version.type, right)
+    if (granted !== 'some') return granted === 'all'
     return chain(compilerFor(request, ruling)(version.type, right), (compiled) =>
       chain(withRows(request, compiled, version), () => holds(request, compiled, version)),
     )

@@ -5,10 +5,16 @@
  * opened.
  */
 import { Command, Flags } from '@oclif/core'
-import { commandContext, counted, isServerError, type Kernel, systemClock } from '../../../kernel/index.ts'
+import {
+  commandContext,
+  counted,
+  isServerError,
+  type Kernel,
+  progressLine,
+  systemClock,
+} from '../../../kernel/index.ts'
 import { isOpenElsewhere, lookForDatabase } from '../../database/service.ts'
 import { Reindexing } from '../index/reindexing.ts'
-import { progressLine } from './progress-line.ts'
 
 const NOT_DONE = 1
 const UNREADABLE = 2
@@ -59,7 +65,7 @@ export default class ReindexCommand extends Command {
             line.say(
               `servers that use this database have ${ms / 1000} s to notice; until it is done they refuse such searches`,
             ),
-          step: (step) => line.step(step),
+          step: ({ type, done, total }) => line.step({ label: type, done, total }),
         },
       )
       line.end(`reindexed ${counted(resources, 'resource')}`)

@@ -120,7 +120,8 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
       const bound = bindAll(shape, query.values, ownUrl)
       if (bound === undefined) return undefined
       const { statement } = shape
-      // When versions are often not cached, one statement with the bodies is faster than two.
+      // When the versions that are found are often missing in the version cache, one statement that also reads their bodies
+      // is faster than a second one for the bodies.
       const sql = missed > OFTEN ? (statement.withBodies ?? statement.sql) : statement.sql
       let isNow = true
       const found = chain(

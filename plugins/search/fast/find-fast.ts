@@ -71,7 +71,8 @@ export const findFast = (
     const address = `/${type}?${text}&_count=${count}`
     // This is the first page, so when it holds all matches their number is the total.
     if (rows.length <= count) return { entries, address, total: rows.length, next: undefined }
-    // The newest match serves as the snapshot: no newer resource can be on the next pages.
+    // Rows come in descending order of rid. The rid of the first row is the upper bound of the next pages, so that they
+    // exclude resources that are created later.
     const position = { snapshotKey: rows[0]!.rid, rid: rows[count - 1]!.rid, keys: [] }
     return {
       entries,

@@ -43,7 +43,7 @@ export interface IndexWriter {
   ): MaybePromise<void>
   /** Called after COMMIT of the transaction that wrote these versions. */
   committed(versions: readonly StoredVersion[]): void
-  /** Called after rows of displays were removed: the cache of written displays is emptied. */
+  /** Empties the cache of stored display texts. To be called after rows of the table of display texts were removed. */
   forget(): void
 }
 

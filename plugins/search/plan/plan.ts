@@ -103,7 +103,7 @@ export const createPlanner = (
     const clauses = conditions.map(({ sources }) => unite(sources as readonly KeySource[]))
     const found = clauses.map((clause) => rowEstimates?.get(clause))
     await fill(found, clauses, FEW, (size) => size === undefined)
-    // All clauses have at least FEW rows: count further to find the shortest.
+    // Each clause matches at least FEW rows: count up to MANY, to find the clause with the fewest.
     if (found.every((size) => (size as number) >= FEW)) await fill(found, clauses, MANY, (size) => size === FEW)
     return found as number[]
   }

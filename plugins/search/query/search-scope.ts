@@ -45,9 +45,10 @@ export const scopeOf = (server: Where, { type, id, other }: SearchAddress): Sear
 }
 
 /**
- * The types to search. Without `_type` these are the types that have resources. For a caller with limited access they
- * are all types that the ruling grants: otherwise the refusal of a parameter would reveal which types have resources.
- * Throws 400.
+ * The types to search: that of the address, else those of `_type`. Without either, the types that have resources; for a
+ * caller with limited access all types that it may search, because a parameter that a searched type does not define is
+ * refused, and the refusal would reveal which types have resources. In a compartment, only types that belong to it. Throws
+ * 400 for an empty `_type` and for unknown types.
  */
 export const typesOf = async (
   server: Where,

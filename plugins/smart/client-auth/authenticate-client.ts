@@ -7,7 +7,7 @@ import type { AuthFailureLimit } from '../../limits/service.ts'
 import type { AuthMethod, Client } from '../clients/client.ts'
 import type { Clients } from '../clients/clients.ts'
 import type { Form } from '../endpoints/form.ts'
-import { InvalidClient, InvalidRequest } from '../oauth-errors.ts'
+import { InvalidClient, InvalidGrant, InvalidRequest } from '../oauth-errors.ts'
 import { hashOf, isSameHash } from '../secret.ts'
 import { readBasic } from './basic-credentials.ts'
 import type { CheckAssertion } from './client-assertion.ts'
@@ -28,8 +28,9 @@ export interface ClientRequest {
 }
 
 /**
- * Throws `InvalidClient`, `InvalidRequest`, and 429 after too many failures. Sets the client as the caller of the
- * request.
+ * Throws `InvalidClient`, `InvalidRequest`, and 429 after too many failures. A disabled client with the right
+ * credentials gets `InvalidGrant` for a refresh token, so that an app asks for a new login, and `InvalidClient` for all
+ * else. Sets the client as the caller of the request.
  */
 export type AuthenticateClient = (request: ClientRequest) => Promise<Client>
 
@@ -56,7 +57,7 @@ export const createAuthenticateClient = ({
   const bySecret = async ({ ctx, form }: ClientRequest): Promise<Client | undefined> => {
     const claimed = form.get('client_id')
     for (const { id, secret } of readBasic(ctx.headers.authorization ?? '')) {
-      const client = await clients.find(id)
+      const client = await clients.findRegistered(id)
       const known =
         client?.metadata.token_endpoint_auth_method === 'client_secret_basic' ? client.secretHash : undefined
       const given = hashOf(secret)
@@ -76,7 +77,7 @@ export const createAuthenticateClient = ({
     return undefined
   }
   const asPublic = async ({ form }: ClientRequest): Promise<Client | undefined> => {
-    const client = await clients.find(form.get('client_id') ?? '')
+    const client = await clients.findRegistered(form.get('client_id') ?? '')
     return client?.metadata.token_endpoint_auth_method === 'none' ? client : undefined
   }
 
@@ -94,6 +95,10 @@ export const createAuthenticateClient = ({
             ? await asPublic(request)
             : undefined
     if (client === undefined) throw refusal(method === 'client_secret_basic' || method === undefined)
+    if (client.disabledAt !== undefined)
+      throw request.form.get('grant_type') === 'refresh_token'
+        ? InvalidGrant()
+        : refusal(method === 'client_secret_basic')
     failures?.succeeded(ctx)
     // From here on logs, usage counters and the audit trail name this client.
     ctx.caller = { kind: 'client', client: client.id }

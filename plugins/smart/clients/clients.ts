@@ -59,21 +59,30 @@ const ID = /^[\x21-\x7e]{1,64}$/
 export interface Clients {
   /** Undefined for an unknown or disabled client. */
   find(id: string): Promise<Client | undefined>
+  /** The same with disabled clients. Undefined for an unknown one. */
+  findRegistered(id: string): Promise<Client | undefined>
   register(id: string, metadata: ClientMetadata): Promise<NewClient & { readonly createdAt: number }>
 }
 
-export const createClients = (database: Database, clock: Clock, builtIn: Client): Clients => ({
-  async find(id) {
+export const createClients = (database: Database, clock: Clock, builtIn: Client): Clients => {
+  const findRegistered = async (id: string): Promise<Client | undefined> => {
     if (id === BUILT_IN) return builtIn
     if (!ID.test(id)) return undefined
     // For an unknown client another row is parsed, so that the time taken does not reveal which clients exist.
     const row = await database.get<ClientRow>(findClient, [id])
     const client = clientOfRow(row ?? NO_CLIENT)
-    return row === undefined || client.disabledAt !== undefined ? undefined : client
-  },
-  async register(id, metadata) {
-    const now = clock.now()
-    const added = await database.transact((transaction) => addClient(transaction, { id, metadata, now }))
-    return { ...added, createdAt: now }
-  },
-})
+    return row === undefined ? undefined : client
+  }
+  return {
+    async find(id) {
+      const client = await findRegistered(id)
+      return client?.disabledAt === undefined ? client : undefined
+    },
+    findRegistered,
+    async register(id, metadata) {
+      const now = clock.now()
+      const added = await database.transact((transaction) => addClient(transaction, { id, metadata, now }))
+      return { ...added, createdAt: now }
+    },
+  }
+}

@@ -16,7 +16,7 @@ export interface VersionCache {
   get(type: string, id: string): StoredVersion | undefined
   /** The same by `Type/id`. */
   getCurrent(path: string): StoredVersion | undefined
-  /** The version with this number of the resource with this key. */
+  /** A version by `rid`, the number of the resource in the database. Undefined if it is not cached. */
   getVersion(rid: number, version: number): StoredVersion | undefined
   /** Offers a current version that was read from the database. It is cached when the resource is offered a second time. */
   offer(version: StoredVersion): void

@@ -25,9 +25,9 @@ import {
   typeNameOf,
 } from './element-location.ts'
 import { createProfileTrees } from './profile-trees.ts'
+import type { Report } from './report.ts'
 import { createSlicesCheck } from './slices-check.ts'
 import { createSlicing } from './slicing.ts'
-import type { Tell } from './tell.ts'
 import type { ProfileNode, ProfileTree } from './tree.ts'
 import { createTypeCheck } from './type-check.ts'
 import { createValueRules, type Severity } from './value-rules.ts'
@@ -105,13 +105,13 @@ export const createProfileChecker = (
     },
   })
 
-  const tell: Tell = (severity, code, path, text) => {
+  const report: Report = (severity, code, path, text) => {
     const { emit: pass, profile } = current!
     pass(severity, code, path, text, profile)
   }
 
   const checkType = createTypeCheck({
-    ...{ tell, shapeOf, trees, conforms },
+    ...{ report, shapeOf, trees, conforms },
     descend(target, canonical, location) {
       const { depth } = current!
       if (depth < MAX_DEPTH) visit(target, location, { ...current!, profile: canonical, depth: depth + 1 })
@@ -129,12 +129,12 @@ export const createProfileChecker = (
       inside,
       { keys: new Set(inherited.map(({ key }) => key)), required: field?.rules.required },
       visiting,
-      (severity, code, text) => tell(severity, code, location.path, text),
+      (severity, code, text) => report(severity, code, location.path, text),
     )
     if (inside !== undefined) children(node, inside, location.path)
   }
 
-  const checkSlices = createSlicesCheck(tell, sliceOf, element)
+  const checkSlices = createSlicesCheck(report, sliceOf, element)
 
   const children = (node: ProfileNode, inside: ElementContent, up: LocationPath): void => {
     for (const child of node.children) {
@@ -143,7 +143,7 @@ export const createProfileChecker = (
       const { field, only } = of
       const spots = locationsOf(inside, field, up, only)
       const path: LocationPath = { up, name: field.name, index: -1 }
-      checkCardinality(tell, child, spots.length, path)
+      checkCardinality(report, child, spots.length, path)
       for (const location of spots) element(child, location, field)
       if (child.slices.length > 0) checkSlices(child, child.slices, spots, path, field)
     }

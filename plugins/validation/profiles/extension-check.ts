@@ -14,7 +14,7 @@ export const EXTENSION_TYPE: FieldType = { kind: 'complex', url: EXTENSION, suff
 export interface ExtensionScope {
   readonly resource: unknown
   readonly root: Json
-  readonly tell: ProfileCheck['emit']
+  readonly report: ProfileCheck['emit']
 }
 
 /** `name`: that of the list, extension or modifierExtension. `count`: how many with the same URL the list has up to this one. */
@@ -37,14 +37,14 @@ export const createExtensionCheck =
     const definition = definitionOf(url)
     if (definition?.tree === undefined) return
     const { contexts, isModifier, max } = definition
-    const tell = (text: string): void => scope.tell('error', 'structure', at, text, url)
+    const report = (text: string): void => scope.report('error', 'structure', at, text, url)
     if (!isAllowedOn(url, contexts, holder)) {
       const allowed = contexts.map(({ expression }) => expression).join(', ')
-      tell(`the extension ${url} may not stand on ${holder.url ?? holder.type}; its definition allows ${allowed}`)
+      report(`the extension ${url} may not stand on ${holder.url ?? holder.type}; its definition allows ${allowed}`)
     }
     if (isModifier !== (name === 'modifierExtension'))
-      tell(`the extension ${url} belongs into ${isModifier ? 'modifierExtension' : 'extension'}, not into ${name}`)
-    if (count > max) tell(`the extension ${url} is there ${count} times, and one element may have ${max} of it`)
+      report(`the extension ${url} belongs into ${isModifier ? 'modifierExtension' : 'extension'}, not into ${name}`)
+    if (count > max) report(`the extension ${url} is there ${count} times, and one element may have ${max} of it`)
     const location: ElementLocation = {
       value,
       sibling: undefined,
@@ -57,6 +57,6 @@ export const createExtensionCheck =
       resource: scope.resource,
       root: scope.root,
       depth: 0,
-      emit: scope.tell,
+      emit: scope.report,
     })
   }

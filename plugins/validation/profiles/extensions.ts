@@ -41,8 +41,8 @@ const membersOf = (block: ElementBlock): ReadonlyMap<string, ElementMember> =>
 export interface ExtensionChecks {
   /** Whether the definition of at least one of these extensions is installed; undefined if some are not loaded yet. */
   anyKnown(urls: ReadonlySet<string>): boolean | undefined
-  /** Checks the extensions of a resource and reports issues to `tell`. Throws Pending. */
-  check(resource: Json, at: LocationPath, tell: Emit): void
+  /** Checks the extensions of a resource and reports issues to `report`. Throws Pending. */
+  check(resource: Json, at: LocationPath, report: Emit): void
 }
 
 export const createExtensionChecks = (
@@ -134,7 +134,7 @@ export const createExtensionChecks = (
 
   return {
     anyKnown,
-    check(resource, at, tell) {
+    check(resource, at, report) {
       const location: ElementLocation = {
         value: resource,
         sibling: undefined,
@@ -153,7 +153,7 @@ export const createExtensionChecks = (
         isResource: true,
         url: undefined,
       }
-      walk(inside, at, holder, { resource, root: resource, tell })
+      walk(inside, at, holder, { resource, root: resource, report })
     },
   }
 }

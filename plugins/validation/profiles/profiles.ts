@@ -49,7 +49,7 @@ export const createProfiles = (sources: ProfileSources): Profiles => {
       if (hasExtensions === undefined || !(hasProfiles || hasExtensions)) return NONE
       const issues: Issue[] = []
       work.left = MAX_COST
-      const told = new Set<string>()
+      const reported = new Set<string>()
       let errors = 0
 
       const emit: ProfileCheck['emit'] = (severity, code, path, text, profile) => {
@@ -58,8 +58,8 @@ export const createProfiles = (sources: ProfileSources): Profiles => {
         if ((isError ? errors : issues.length - errors) >= limit) return
         const expression = pathText(path)
         const key = `${severity} ${expression} ${text}`
-        if (told.has(key)) return
-        told.add(key)
+        if (reported.has(key)) return
+        reported.add(key)
         if (isError) errors++
         const diagnostics = `${expression}: ${text}. (Profile ${profile})`
         issues.push({ severity, code, diagnostics, expression: [expression] })

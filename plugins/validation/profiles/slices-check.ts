@@ -2,8 +2,8 @@
 import type { Field } from '../../model/service.ts'
 import { checkCardinality } from './check-cardinality.ts'
 import type { ElementLocation, LocationPath } from './element-location.ts'
+import type { Report } from './report.ts'
 import type { SliceOf } from './slicing.ts'
-import type { Tell } from './tell.ts'
 import type { ProfileNode } from './tree.ts'
 
 /** `spots`: the elements of `sliced`. `among`: its slices. `at`: the path of the list. */
@@ -17,7 +17,7 @@ export type SlicesCheck = (
 
 /** `element` checks an element against the node of its slice. */
 export const createSlicesCheck = (
-  tell: Tell,
+  report: Report,
   sliceOf: SliceOf,
   element: (node: ProfileNode, location: ElementLocation, field: Field) => void,
 ): SlicesCheck => {
@@ -32,7 +32,7 @@ export const createSlicesCheck = (
       if (slice === undefined) isUnsure = true
       else if (slice === null) {
         if (rules === 'closed')
-          tell(
+          report(
             'error',
             'structure',
             location.path,
@@ -43,18 +43,18 @@ export const createSlicesCheck = (
         groups.get(slice)!.push(location)
         const order = among.indexOf(slice)
         if (sliced.slicing?.ordered === true && order < latest) {
-          tell('error', 'structure', location.path, `the slice ${slice.slice} stands before ${among[latest]!.slice}`)
+          report('error', 'structure', location.path, `the slice ${slice.slice} stands before ${among[latest]!.slice}`)
         }
         latest = Math.max(latest, order)
         if (rules === 'openAtEnd' && openEnd !== undefined) {
-          tell('error', 'structure', location.path, `the slice ${slice.slice} stands before what belongs to no slice`)
+          report('error', 'structure', location.path, `the slice ${slice.slice} stands before what belongs to no slice`)
         }
       }
     }
     if (isUnsure)
-      tell('warning', 'incomplete', at, `it cannot be told which slice of ${sliced.name} every element belongs to`)
+      report('warning', 'incomplete', at, `it is not certain which slice of ${sliced.name} every element belongs to`)
     for (const [slice, own] of groups) {
-      if (!isUnsure) checkCardinality(tell, slice, own.length, at)
+      if (!isUnsure) checkCardinality(report, slice, own.length, at)
       for (const location of own) element(slice, location, field)
       if (slice.slices.length > 0) check(slice, slice.slices, own, at, field)
     }

@@ -4,7 +4,7 @@ import { typeUrl } from '../../model/service.ts'
 import { type ElementLocation, type FieldsOf, typeNameOf } from './element-location.ts'
 import type { ProfileTrees } from './profile-trees.ts'
 import { REFERENCE_TYPE } from './reference-type.ts'
-import type { Tell } from './tell.ts'
+import type { Report } from './report.ts'
 import type { ProfileNode, ProfileTree } from './tree.ts'
 
 /** Profiles on data types in R4's own definitions. They are skipped here, because the structure check applies them. */
@@ -13,7 +13,7 @@ const STRUCTURAL = /\/StructureDefinition\/(?:SimpleQuantity|MoneyQuantity)$/
 const tail = (code: string): string => code.slice(code.lastIndexOf('/') + 1)
 
 export interface TypeCheckParts {
-  readonly tell: Tell
+  readonly report: Report
   readonly shapeOf: FieldsOf
   readonly trees: ProfileTrees
   /** Whether the element conforms to the profile. */
@@ -24,7 +24,7 @@ export interface TypeCheckParts {
 
 /** Returns the check. It throws Pending if a definition is not loaded yet. */
 export const createTypeCheck = ({
-  tell,
+  report,
   shapeOf,
   trees: { tree, typeOfProfile },
   conforms,
@@ -42,7 +42,7 @@ export const createTypeCheck = ({
     if (name === undefined || shapeOf(typeUrl(name))?.kind !== 'resource') return
     const allowed = targets.map((target) => typeOfProfile(target))
     if (allowed.includes(undefined) || allowed.includes('Resource') || allowed.includes(name)) return
-    tell(
+    report(
       'error',
       'structure',
       path,
@@ -62,7 +62,7 @@ export const createTypeCheck = ({
       // Accepted: a snapshot gives ids and Extension.url the type System.String, for which fields.ts uses names of our own.
       if (type.kind === 'primitive' && (isSystem || name.includes('-') || name === 'reference')) return
       const allowed = wanted.map(({ code }) => tail(code)).join(', ')
-      tell('error', 'structure', path, `its type ${name} is not allowed; allowed are ${allowed}`)
+      report('error', 'structure', path, `its type ${name} is not allowed; allowed are ${allowed}`)
       return
     }
     if (name === 'Reference') references(node, location)
@@ -72,13 +72,13 @@ export const createTypeCheck = ({
     if (only === undefined) return
     if (profiles.length > 1) {
       if (!profiles.some((one) => conforms(location, one))) {
-        tell('error', 'structure', path, `it conforms to none of ${profiles.join(', ')}`)
+        report('error', 'structure', path, `it conforms to none of ${profiles.join(', ')}`)
       }
       return
     }
     const target = tree(only)
     if (target === undefined)
-      tell('warning', 'not-found', path, `the profile ${only} is not installed, so this is not checked against it`)
+      report('warning', 'not-found', path, `the profile ${only} is not installed, so this is not checked against it`)
     else descend(target, only, location)
   }
 }

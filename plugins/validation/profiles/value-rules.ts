@@ -6,7 +6,7 @@ import {
   type createInvariants,
   type Invariant,
   isCheckedNatively,
-  type StaticType,
+  staticTypeOf,
 } from '../../model/service.ts'
 import { bindingTest, codedText } from '../rules/bindings.ts'
 import type { BoundCodes } from '../rules/system-codes.ts'
@@ -48,19 +48,6 @@ export const createValueRules = ({ invariants, codes, pending }: ValueRuleTools)
         (constraint.source === undefined ? !inherited.has(constraint.key) : !TYPE_SOURCE.test(constraint.source)),
     )
 
-  const kindOf = ({ type, shape }: ElementLocation): StaticType => {
-    switch (type.kind) {
-      case 'primitive':
-        return { kind: 'primitive', name: type.name }
-      case 'complex':
-        return { kind: 'complex', name: type.url }
-      case 'block':
-        return { kind: 'block', name: type.path, shape, block: shape.blocks.get(type.path)! }
-      case 'resource':
-        return { kind: 'resource', name: 'Resource' }
-    }
-  }
-
   const constraintsFor = (
     node: ProfileNode,
     location: ElementLocation,
@@ -77,7 +64,7 @@ export const createValueRules = ({ invariants, codes, pending }: ValueRuleTools)
       list = ownConstraints(node, inherited).map((constraint) => {
         const kind =
           inside === undefined || type.kind === 'primitive'
-            ? kindOf(location)
+            ? staticTypeOf(location.shape, location.type)
             : { kind: 'block' as const, name: inside.block.path, shape: inside.shape, block: inside.block }
         const holds = invariants(constraint.expression!, {
           kinds: [kind],
@@ -96,7 +83,7 @@ export const createValueRules = ({ invariants, codes, pending }: ValueRuleTools)
     { binding: bound }: ProfileNode,
     location: ElementLocation,
     required: string | undefined,
-    tell: Emit,
+    report: Emit,
   ): void => {
     const test = bindingTest(typeNameOf(location))
     if (bound === undefined || test === undefined || location.value === undefined) return
@@ -104,7 +91,7 @@ export const createValueRules = ({ invariants, codes, pending }: ValueRuleTools)
       if (valueSet === undefined || valueSet === required) return
       const known = codes(valueSet)
       if (known === null || known === undefined || test(known, location.value)) return
-      tell(severity, 'code-invalid', `${codedText(location.value)} is not in the value set ${valueSet}, ${says}`)
+      report(severity, 'code-invalid', `${codedText(location.value)} is not in the value set ${valueSet}, ${says}`)
     }
     if (bound.strength === 'required') check(bound.valueSet, 'error', 'which is required here')
     if (bound.strength === 'extensible')
@@ -119,34 +106,34 @@ export const createValueRules = ({ invariants, codes, pending }: ValueRuleTools)
     inside: ElementContent | undefined,
     base: { readonly keys: ReadonlySet<string>; readonly required: string | undefined },
     scope: { readonly resource: unknown; readonly root: unknown },
-    tell: Emit,
+    report: Emit,
   ): void => {
     const { value } = location
     if (value !== undefined) {
       if (node.fixed !== undefined && !isFixed(value, node.fixed)) {
-        tell('error', 'value', `${quoted(value)} is not the value it must have, ${quoted(node.fixed)}`)
+        report('error', 'value', `${quoted(value)} is not the value it must have, ${quoted(node.fixed)}`)
       }
       if (node.pattern !== undefined && !fitsPattern(value, node.pattern)) {
-        tell('error', 'value', `${quoted(value)} does not have what it must have, ${quoted(node.pattern)}`)
+        report('error', 'value', `${quoted(value)} does not have what it must have, ${quoted(node.pattern)}`)
       }
       if (node.maxLength !== undefined && typeof value === 'string' && value.length > node.maxLength) {
-        tell(
+        report(
           'error',
           'too-long',
           `it has ${counted(value.length, 'character')}, and at most ${node.maxLength} ${node.maxLength === 1 ? 'is' : 'are'} allowed`,
         )
       }
       if (node.minValue !== undefined && (compare(value, node.minValue) ?? 0) < 0) {
-        tell('error', 'value', `${quoted(value)} is less than ${quoted(node.minValue)}`)
+        report('error', 'value', `${quoted(value)} is less than ${quoted(node.minValue)}`)
       }
       if (node.maxValue !== undefined && (compare(value, node.maxValue) ?? 0) > 0) {
-        tell('error', 'value', `${quoted(value)} is more than ${quoted(node.maxValue)}`)
+        report('error', 'value', `${quoted(value)} is more than ${quoted(node.maxValue)}`)
       }
     }
-    binding(node, location, base.required, tell)
+    binding(node, location, base.required, report)
     for (const { constraint, holds } of constraintsFor(node, location, inside, base.keys)) {
       if (holds(value, scope.resource, scope.root) === false) {
-        tell(constraint.severity, 'invariant', `${constraint.key}: ${constraint.human.replace(/[.\s]+$/, '')}`)
+        report(constraint.severity, 'invariant', `${constraint.key}: ${constraint.human.replace(/[.\s]+$/, '')}`)
       }
     }
   }

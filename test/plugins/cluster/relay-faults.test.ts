@@ -4,12 +4,11 @@ import { type IncomingMessage, request as send } from 'node:http'
 import { createServer as createTcpServer, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import type { Dispatcher } from 'undici'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { exchange } from '../../../plugins/cluster/relay/exchange.ts'
+import { watchHeldMemory } from '../../support/held-memory.ts'
 import { connectTo } from '../../support/raw-client.ts'
 import { bytesOf, replicaOf, standIn } from '../../support/relaying-servers.ts'
 import { until } from '../../support/until.ts'
@@ -375,19 +374,7 @@ test('a slow sender is passed on piece by piece, and its pieces come back so', a
 })
 
 test('64 MB go up and come down in 20 MB of memory', async () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  /** Memory of buffers that nobody holds any more is given back some time after a collection. */
-  const used = async (): Promise<number> => {
-    let least = Number.POSITIVE_INFINITY
-    for (let look = 0; look < 3; look += 1) {
-      collect()
-      await new Promise(setImmediate)
-      const { heapUsed, external } = process.memoryUsage()
-      least = Math.min(least, heapUsed + external)
-    }
-    return least
-  }
+  const used = watchHeldMemory()
   let most = 0
   const primary = await standIn(async (request, response) => {
     let bytes = 0

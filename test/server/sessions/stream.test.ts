@@ -1,6 +1,4 @@
 /** Streams over many resources: broken off and gone on with behind a key, in other processes too, in bounded memory. */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Kernel } from '../../../kernel/index.ts'
@@ -9,6 +7,7 @@ import database from '../../../plugins/database/index.ts'
 import { Resources, type Session, type Streamed } from '../../../plugins/fhir/service.ts'
 import { postgresKind, sqliteKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { watchHeldMemory } from '../../support/held-memory.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 import { all } from './callers.ts'
 
@@ -96,17 +95,12 @@ test('parts by number are the whole, and what is deleted meanwhile is left out',
 })
 
 test('what is streamed does not gather in memory', async () => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('gc') as () => void
-  const heap = (): number => {
-    collect()
-    return process.memoryUsage().heapUsed
-  }
-  const before = heap()
+  const used = watchHeldMemory()
+  const before = await used()
   let [most, count] = [0, 0]
   for await (const held of session.stream('Basic', '')) {
     count += held.json.length > 0 ? 1 : 0
-    if (count % 2_000 === 0) most = Math.max(most, heap() - before)
+    if (count % 2_000 === 0) most = Math.max(most, (await used()) - before)
   }
   assert.ok(count >= MANY - 1)
   // All of them together take several times as much.

@@ -189,10 +189,21 @@ test('a client that is disabled meanwhile gets nothing for its code or its refre
   const { code, verifier } = await newCode(one)
   await server.get(Database).transact((transaction) => transaction.run(disableClient, [clock.now(), one.id]))
   assert.is(errorOf(await exchange(server, one, code, verifier)), 'invalid_client')
-  assert.is(errorOf(await refresh(server, one, earlier.refresh_token)), 'invalid_client')
+  assert.is(errorOf(await refresh(server, one, earlier.refresh_token)), 'invalid_grant')
   await clock.advance(1_000)
   assert.is(await read(earlier.access_token), 401)
   assert.is(await isActive(earlier.access_token), false)
+})
+
+test('a disabled client with a secret gets invalid_grant for its refresh token, and invalid_client with another secret', async () => {
+  const one = await registerApp(server, { token_endpoint_auth_method: 'client_secret_basic' })
+  const { refresh_token: token } = (await newTokens(one)) as { refresh_token: string }
+  await server.get(Database).transact((transaction) => transaction.run(disableClient, [clock.now(), one.id]))
+  assert.is(errorOf(await refresh(server, { ...one, secret: 'another' }, token)), 'invalid_client')
+  assert.is(errorOf(await refresh(server, { ...one, secret: undefined }, token)), 'invalid_client')
+  const refused = await refresh(server, one, token)
+  assert.is(refused.statusCode, 400)
+  assert.is(errorOf(refused), 'invalid_grant')
 })
 
 test.run()

@@ -3,7 +3,7 @@ import type { ElementBlock, Field, TypeFields } from '../../snapshot/fields.ts'
 import type { EvaluationBudget } from './budget.ts'
 import { asBoolean, type Collection, toBoolean } from './values.ts'
 
-/** The context of an evaluation. */
+/** The environment variables of one evaluation, and what it may cost. */
 export interface EvaluationContext {
   /** %resource: the resource that the element belongs to. */
   readonly resource: unknown

@@ -4,7 +4,7 @@ import { NotSupported } from '../parse.ts'
 import { charge } from './budget.ts'
 import type { CompiledExpression, EvaluationContext, FieldOf, StaticType } from './code.ts'
 import { finder, reader } from './navigate.ts'
-import { bareType, isNamed, isType, kindOf } from './static-type.ts'
+import { bareType, isNamed, isType, staticTypeOf } from './static-type.ts'
 import { Pending, type TypeFieldsOf } from './type-fields-of.ts'
 import { asBoolean, type Collection, EMPTY, single } from './values.ts'
 
@@ -75,7 +75,7 @@ export const createMembers = (shapes: TypeFieldsOf): Members => {
         const holders = run(scope, focus)
         return find(holders) ?? read(holders, scope.work).length > 0
       },
-      kinds: fields.flatMap(({ shape, field }) => field.types.map((type) => kindOf(shape, type))),
+      kinds: fields.flatMap(({ shape, field }) => field.types.map((type) => staticTypeOf(shape, type))),
       field: { on, fields },
     }
   }
@@ -101,7 +101,7 @@ export const createMembers = (shapes: TypeFieldsOf): Members => {
     const matching = fields.flatMap(({ shape, field }) =>
       jsonNames(field)
         .filter(([, type]) => isType(type, wanted))
-        .map(([json, type]) => ({ json, kind: kindOf(shape, type) })),
+        .map(([json, type]) => ({ json, kind: staticTypeOf(shape, type) })),
     )
     const read = reader([...new Set(matching.map(({ json }) => json))])
     const { run } = outer

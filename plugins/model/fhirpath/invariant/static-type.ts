@@ -2,7 +2,7 @@
 import type { FieldType, TypeFields } from '../../snapshot/fields.ts'
 import type { StaticType } from './code.ts'
 
-export const kindOf = (shape: TypeFields, type: FieldType): StaticType => {
+export const staticTypeOf = (shape: TypeFields, type: FieldType): StaticType => {
   switch (type.kind) {
     case 'primitive':
       return { kind: 'primitive', name: type.name }

@@ -1,6 +1,6 @@
 /** Reads a batch of stored resources, and adds their rows to the columns that are being filled. */
 import { sql, type Transaction } from '../../../database/service.ts'
-import { decompressBody } from '../../../storage/service.ts'
+import { byLockKey, decompressBody, lockKeyOf } from '../../../storage/service.ts'
 import type { ColumnRow } from '../columns.ts'
 import { CONTAINED_OFFSET, containedRid, containerOf } from '../contained/key-space.ts'
 import type { Extract } from '../extractor.ts'
@@ -118,8 +118,8 @@ export const createBatchFilling = ({ registry, rows, types, clock }: BatchFillin
     if (containers.length === 0) return new Map()
     const named = await transaction.all<NamedRow>(listContainers, [JSON.stringify(containers)])
     const sorted = named
-      .map(({ place, type, id }) => ({ place, key: `${type}/${id}` }))
-      .sort((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0))
+      .map(({ place, type, id }) => ({ place, key: lockKeyOf({ type, id }) }))
+      .sort((one, other) => byLockKey(one.key, other.key))
     const rows = await transaction.all<FoundRow>(readContainers, [JSON.stringify(sorted.map(({ place }) => place))])
     return new Map(rows.filter(isThere).map((row) => [row.rid, row]))
   }

@@ -6,10 +6,10 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Connector } from '../../../../plugins/database/postgres/client.ts'
-import type { BoundStatement, StatementResult } from '../../../../plugins/database/postgres/exchange.ts'
 import { createPool } from '../../../../plugins/database/postgres/pool.ts'
 import { PostgresError } from '../../../../plugins/database/postgres/server-error.ts'
 import type { Session } from '../../../../plugins/database/postgres/session.ts'
+import type { BoundStatement, StatementResult } from '../../../../plugins/database/postgres/statement-group.ts'
 import { createTransactions } from '../../../../plugins/database/postgres/transactions.ts'
 import { type CommitParticipant, sql, type Transaction } from '../../../../plugins/database/service.ts'
 

@@ -18,7 +18,7 @@ export interface VersionPage {
 export type ReadPage = (opened: Opened, ruling: Ruling) => Promise<VersionPage>
 
 /** Yields the versions of all pages. `query` is the query that the facts name. */
-export async function* toldPages(
+export async function* auditedPages(
   audit: Pick<AuditDetails, 'patients'>,
   seat: Seat,
   interaction: Interaction,

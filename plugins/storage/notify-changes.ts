@@ -12,15 +12,15 @@ import type { Changed, CurrentChange } from './change.ts'
 import type { ChangeObserver } from './change-observer.ts'
 
 /** Calls the hooks for each change. */
-export type TellChanges = (
+export type NotifyChanges = (
   request: RequestContext,
   transaction: Transaction,
   changes: readonly Changed[],
   progress: CurrentChange | undefined,
 ) => MaybePromise<void>
 
-export const createTellChanges = (run: Runners, observer: ChangeObserver): TellChanges => {
-  const tellWrite = (request: RequestContext, transaction: Transaction, changed: Changed): MaybePromise<void> => {
+export const createNotifyChanges = (run: Runners, observer: ChangeObserver): NotifyChanges => {
+  const notifyWrite = (request: RequestContext, transaction: Transaction, changed: Changed): MaybePromise<void> => {
     if (run.onWrite === null || !changed.written) return undefined
     const { interaction, version, previous, resource } = changed
     const write: Write = {
@@ -34,7 +34,7 @@ export const createTellChanges = (run: Runners, observer: ChangeObserver): TellC
     return run.onWrite(write)
   }
 
-  const tellAudit = (request: RequestContext, transaction: Transaction, changed: Changed): MaybePromise<void> => {
+  const notifyAudit = (request: RequestContext, transaction: Transaction, changed: Changed): MaybePromise<void> => {
     if (run.onAudit === null) return undefined
     const { interaction, version, created } = changed
     const status = version.deleted ? 204 : created ? 201 : 200
@@ -43,11 +43,11 @@ export const createTellChanges = (run: Runners, observer: ChangeObserver): TellC
     return run.onAudit(fact)
   }
 
-  const tell = (request: RequestContext, transaction: Transaction, changed: Changed): MaybePromise<void> =>
-    chain(tellWrite(request, transaction, changed), () => tellAudit(request, transaction, changed))
+  const notify = (request: RequestContext, transaction: Transaction, changed: Changed): MaybePromise<void> =>
+    chain(notifyWrite(request, transaction, changed), () => notifyAudit(request, transaction, changed))
 
   /** `from`: index of the first change. */
-  const tellAll = (
+  const notifyAll = (
     request: RequestContext,
     transaction: Transaction,
     changes: readonly Changed[],
@@ -59,12 +59,12 @@ export const createTellChanges = (run: Runners, observer: ChangeObserver): TellC
     for (let at = from; at < changes.length; at += 1) {
       const changed = changes[at] as Changed
       if (progress !== undefined) progress.interaction = changed.interaction
-      const told = tell(request, transaction, changed) ?? (changes.length > 1 ? pause() : undefined)
-      if (told instanceof Promise)
-        return told.then(() => tellAll(request, transaction, changes, progress, pause, at + 1))
+      const notified = notify(request, transaction, changed) ?? (changes.length > 1 ? pause() : undefined)
+      if (notified instanceof Promise)
+        return notified.then(() => notifyAll(request, transaction, changes, progress, pause, at + 1))
     }
     if (progress !== undefined) progress.interaction = undefined
   }
 
-  return tellAll
+  return notifyAll
 }

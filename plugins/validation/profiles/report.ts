@@ -3,4 +3,4 @@ import type { LocationPath } from './element-location.ts'
 import type { Severity } from './value-rules.ts'
 
 /** Reports an issue of the profile that is being checked. */
-export type Tell = (severity: Severity, code: Issue['code'], path: LocationPath, text: string) => void
+export type Report = (severity: Severity, code: Issue['code'], path: LocationPath, text: string) => void

@@ -1,0 +1,68 @@
+/** `server import`: what it prints, what it writes into the file of errors, and how it exits. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import importing from '../../plugins/import/index.ts'
+import { basic, serverWith } from '../support/server-with.ts'
+import { createWorld, type Ran, type TestWorld } from '../support/world.ts'
+
+const plugins = [...basic, importing]
+const place = createWorld()
+test.after(() => place.remove())
+const path = (name: string): string => join(place.folder, name)
+const database = path('a.sqlite')
+
+const run = (args: readonly string[], on = ['--sqlite', database]): Promise<Ran> => {
+  const world: TestWorld = createWorld({ plugins, folder: place.folder, argv: ['import', ...args, ...on] })
+  return world.run()
+}
+const patients = (...ids: readonly string[]): string =>
+  ids.map((id) => `{"resourceType":"Patient","id":"${id}"}`).join('\n')
+
+test('it says how many resources were stored, and leaves a file out that it knows', async () => {
+  writeFileSync(path('p.ndjson'), patients('a', 'b'))
+  const first = await run([path('p.ndjson')])
+  assert.is(first.code, 0, first.stderr)
+  assert.match(first.stdout, /^2 resources imported$/m)
+  const second = await run([path('p.ndjson')])
+  assert.is(second.code, 0)
+  assert.match(second.stdout, /^p\.ndjson: left out, it was imported on \d{4}-/m)
+})
+
+test('a refused record exits with 1, is printed, and is an OperationOutcome in the file of errors', async () => {
+  writeFileSync(path('bad.ndjson'), `${patients('c')}\n{"resourceType":"Nonsense"}`)
+  const errors = path('errors.ndjson')
+  const { code, stdout } = await run([path('bad.ndjson'), '--errors', errors])
+  assert.is(code, 1)
+  assert.match(stdout, /^1 resource imported, 1 record refused$/m)
+  assert.match(stdout, /^bad\.ndjson:2: /m)
+  const [line] = readFileSync(errors, 'utf8').trim().split('\n')
+  const outcome = JSON.parse(line as string)
+  assert.is(outcome.resourceType, 'OperationOutcome')
+  assert.match(outcome.issue[0].diagnostics, /^bad\.ndjson:2: /)
+})
+
+test('a dry run says that nothing was stored', async () => {
+  writeFileSync(path('dry.ndjson'), patients('d'))
+  const { code, stdout } = await run([path('dry.ndjson'), '--dry-run'])
+  assert.is(code, 0)
+  assert.match(stdout, /^1 resource checked, nothing was stored$/m)
+})
+
+test('wrong arguments exit with 2, and a database that a server has open with 1', async () => {
+  const nowhere = await run([path('nowhere.ndjson')])
+  assert.is(nowhere.code, 2)
+  assert.match(nowhere.stderr, /There is no file or directory/)
+  const memory = await run([path('p.ndjson')], ['--memory'])
+  assert.is(memory.code, 2)
+  assert.match(memory.stderr, /a database in memory ends with this command/)
+  assert.is((await run([])).code, 2)
+  const server = await serverWith({ settings: { database: { kind: 'sqlite', sqlite_path: database } }, plugins })
+  const held = await run([path('p.ndjson')])
+  assert.is(held.code, 1)
+  assert.match(held.stderr, /another process has .* open; stop that server first/)
+  await server.stop()
+})
+
+test.run()

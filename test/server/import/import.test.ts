@@ -1,0 +1,235 @@
+/** Imports of files: what is stored, what is refused and named, and what an interrupted import goes on with. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { pack } from 'tar-stream'
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { definePlugin, toServerError } from '../../../kernel/index.ts'
+import audit from '../../../plugins/audit/index.ts'
+import importing from '../../../plugins/import/index.ts'
+import { Importing, type ImportOptions, type ImportSummary } from '../../../plugins/import/service.ts'
+import references from '../../../plugins/references/index.ts'
+import { temporaryFolder } from '../../support/database-kinds.ts'
+import { basic, serverWith, type TestServer } from '../../support/server-with.ts'
+
+/** Refuses all writes from a given one on, as a database that goes away does. */
+let left = Number.POSITIVE_INFINITY
+const breaking = definePlugin({
+  name: 'breaking',
+  setup({ hooks }) {
+    hooks.onWrite.tap('break', () => {
+      left -= 1
+      if (left < 0) throw new Error('the power is gone')
+    })
+  },
+})
+
+interface Imported extends ImportSummary {
+  /** `file:line message` of refusals. */
+  readonly refused: readonly string[]
+  readonly resumed: readonly string[]
+  readonly again: readonly number[]
+}
+
+let server: TestServer | undefined
+let folder: ReturnType<typeof temporaryFolder>
+const start = async (conformance: Record<string, unknown> = {}): Promise<void> => {
+  left = Number.POSITIVE_INFINITY
+  await server?.stop()
+  server = undefined
+  server = await serverWith({ plugins: [...basic, references, importing, breaking, audit], settings: { conformance } })
+}
+test.before.each(async () => {
+  folder = temporaryFolder()
+  await start()
+})
+test.after.each(() => folder.remove())
+test.after(() => server?.stop())
+
+const write = (name: string, content: string | Uint8Array): string => {
+  const path = join(folder.path, name)
+  mkdirSync(join(path, '..'), { recursive: true })
+  writeFileSync(path, content)
+  return path
+}
+const lines = (...resources: readonly (object | string)[]): string =>
+  resources.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join('\n')
+const patient = (id: string | undefined, more: object = {}): object => ({ resourceType: 'Patient', id, ...more })
+
+const run = async (paths: readonly string[], options: Partial<ImportOptions> = {}): Promise<Imported> => {
+  const [refused, resumed, again]: [string[], string[], number[]] = [[], [], []]
+  const summary = await (server as TestServer).get(Importing).run(
+    { paths, isDryRun: false, isAgain: false, parallel: 4, ...options },
+    {
+      refused: ({ file, line, error }) => void refused.push(`${file}:${line} ${toServerError(error).message}`),
+      resumed: (name, resources) => void resumed.push(`${name} ${resources}`),
+      again: (records) => void again.push(records),
+    },
+  )
+  return { ...summary, refused, resumed, again }
+}
+const read = async (url: string) => {
+  const { statusCode, body } = await (server as TestServer).inject(url)
+  return { status: statusCode, text: body, json: JSON.parse(body) as any }
+}
+const total = async (type: string): Promise<number> => (await read(`/${type}?_summary=count`)).json.total
+
+test('NDJSON is stored under its ids, or under new ones, with the text that was sent', async () => {
+  const path = write(
+    'Patient.ndjson',
+    lines(
+      patient('a'),
+      '',
+      patient('b', { active: true }),
+      patient(undefined),
+      `{"resourceType":"Observation","id":"o","status":"final","code":{"text":"x"},"valueQuantity":{"value":1.00}}`,
+    ),
+  )
+  assert.equal(await run([path]), { resources: 4, failed: 0, skipped: 0, refused: [], resumed: [], again: [] })
+  assert.is((await read('/Patient/b')).json.active, true)
+  assert.is(await total('Patient'), 3)
+  assert.match((await read('/Observation/o')).text, /"value":1\.00/)
+})
+
+test('directories, gzip and archives are read, and other files in them are left alone', async () => {
+  const archive = pack()
+  archive.entry({ name: 'out/Patient.ndjson' }, lines(patient('t1'), patient('t2')))
+  archive.entry({ name: 'out/notes.txt' }, 'nothing')
+  archive.entry({ name: 'out/one.json.gz' }, gzipSync(lines(patient('t3'))))
+  archive.finalize()
+  const parts: Buffer[] = []
+  for await (const part of archive as AsyncIterable<Buffer>) parts.push(part)
+  const bytes = Buffer.concat(parts)
+  write('all/b.tar.gz', gzipSync(bytes))
+  write('all/deep/a.ndjson.gz', gzipSync(lines(patient('g1'))))
+  write('all/readme.md', 'nothing')
+  assert.is((await run([join(folder.path, 'all')])).resources, 4)
+  for (const id of ['t1', 't2', 't3', 'g1']) assert.is((await read(`/Patient/${id}`)).status, 200)
+})
+
+test('Bundles are taken apart in one transaction, with references by fullUrl; other Bundles are resources', async () => {
+  const [one, two] = ['urn:uuid:0c3151bd-1cbf-4d64-b04d-cd9187a4c6e0', 'https://elsewhere.example.org/Patient/e']
+  const observation = { resourceType: 'Observation', status: 'final', code: { text: 'x' } }
+  const transaction = {
+    resourceType: 'Bundle',
+    type: 'transaction',
+    entry: [
+      { fullUrl: one, resource: patient(undefined), request: { method: 'POST', url: 'Patient' } },
+      { resource: { ...observation, subject: { reference: one } }, request: { method: 'POST', url: 'Observation' } },
+    ],
+  }
+  const collection = {
+    resourceType: 'Bundle',
+    type: 'collection',
+    entry: [
+      { fullUrl: two, resource: patient('e') },
+      { resource: { ...observation, id: 'oe', subject: { reference: two } } },
+    ],
+  }
+  const document = { resourceType: 'Bundle', id: 'doc', type: 'document' }
+  const path = write('bundles.ndjson', lines(transaction, collection, document))
+  assert.equal((await run([path])).refused, [])
+  assert.is(await total('Patient'), 2)
+  assert.is((await read('/Observation/oe')).json.subject.reference, 'Patient/e')
+  const [{ resource }] = (await read('/Observation')).json.entry.filter((entry: any) => entry.resource.id !== 'oe')
+  assert.is((await read(`/${resource.subject.reference}`)).status, 200)
+  assert.is((await read('/Bundle/doc')).json.type, 'document')
+})
+
+test('a refused record is named by its file and line, all others are stored, and a second run leaves the file out', async () => {
+  const all = Array.from({ length: 40 }, (_, at) => patient(`p${at}`))
+  const path = write(
+    'p.ndjson',
+    lines(...all.slice(0, 20), '{"resourceType":', patient('bad', { resourceType: 'Nonsense' }), ...all.slice(20)),
+  )
+  const { resources, failed, refused } = await run([path])
+  assert.is(resources, 40)
+  assert.is(failed, 2)
+  assert.equal(refused.map((one) => one.split(' ')[0]).sort(), ['p.ndjson:21', 'p.ndjson:22'])
+  assert.is(await total('Patient'), 40)
+  const second = await run([path])
+  assert.is(second.skipped, 1)
+  assert.is(second.resources, 0)
+  assert.is((await run([path], { isAgain: true })).resources, 40)
+  assert.is((await read('/Patient/p0')).json.meta.versionId, '1', 'what has not changed makes no version')
+})
+
+test('an import that is broken off goes on where it was, and stores nothing twice', async () => {
+  const path = write('many.ndjson', lines(...Array.from({ length: 1_200 }, () => patient(undefined))))
+  const bundle = {
+    resourceType: 'Bundle',
+    type: 'transaction',
+    entry: [{ resource: patient(undefined), request: { method: 'POST', url: 'Patient' } }],
+  }
+  const other = write('bundle.json', JSON.stringify(bundle))
+  for (const after of [300, 270, 510]) {
+    left = after
+    try {
+      await run([path, other], { parallel: 2 })
+      assert.unreachable()
+    } catch (error) {
+      assert.is.not((error as Error).message, 'Expected unreachable code to not be reached')
+    }
+  }
+  left = Number.POSITIVE_INFINITY
+  const { resumed, resources } = await run([path, other])
+  assert.is(resumed.length, 1)
+  assert.is(resources, 1_201)
+  assert.is(await total('Patient'), 1_201)
+})
+
+test('a dry run checks everything and stores nothing', async () => {
+  const path = write('p.ndjson', lines(patient('a'), patient('bad', { resourceType: 'Nonsense' }), patient('b')))
+  const { resources, refused } = await run([path], { isDryRun: true })
+  assert.is(resources, 2)
+  assert.match(refused[0] as string, /^p\.ndjson:2 /)
+  assert.is(await total('Patient'), 0)
+  assert.is((await run([path])).resources, 2, 'it leaves no note that the file is done')
+})
+
+test('records that refer to records of later files are stored once those are there', async () => {
+  await start({ reference_policy: 'strict' })
+  const observation = (id: string, to: string): object => ({
+    resourceType: 'Observation',
+    id,
+    status: 'final',
+    code: { text: 'x' },
+    subject: { reference: `Patient/${to}` },
+  })
+  const first = write('1.ndjson', lines(observation('o1', 'late'), observation('o2', 'never')))
+  const second = write('2.ndjson', lines(patient('late')))
+  const { resources, again, refused } = await run([first, second])
+  assert.equal(again, [2, 1])
+  assert.is(resources, 2)
+  assert.is(refused.length, 1)
+  assert.match(refused[0] as string, /^1\.ndjson:2 /)
+  assert.is((await read('/Observation/o1')).status, 200)
+})
+
+test('the audit trail names each resource', async () => {
+  await run([write('p.ndjson', lines(patient('a'), patient('b')))])
+  const { json } = await read('/AuditEvent?_count=100')
+  const text = JSON.stringify(json)
+  for (const id of ['Patient/a', 'Patient/b']) assert.ok(text.includes(id), id)
+})
+
+test('what cannot be an import is refused before anything is read', async () => {
+  for (const [path, said] of [
+    [join(folder.path, 'nowhere'), /There is no file or directory/],
+    [write('a.csv', 'a,b'), /its name ends with none of/],
+    [write('empty/readme.md', ''), /its name ends with none of/],
+    [join(folder.path, 'empty'), /has no file whose name ends with/],
+  ] as const)
+    await run([path]).then(
+      () => assert.unreachable(path),
+      (error: Error) => assert.match(error.message, said),
+    )
+  const broken = write('broken.ndjson.gz', gzipSync(lines(patient('a'), patient('b'))).subarray(0, 40))
+  await run([broken]).then(
+    () => assert.unreachable(),
+    (error: Error) => assert.match(error.message, /broken\.ndjson\.gz cannot be read/),
+  )
+})
+
+test.run()
