@@ -5,7 +5,7 @@ import { type SpawnedServer, type SpawnOptions, spawnServer } from './spawn-serv
 import { until } from './until.ts'
 
 const READY_MS = 20_000
-const SECRETS = { dcr_token: 'd'.repeat(32), confidential_secret: 'c'.repeat(32) }
+export const SECRETS = { dcr_token: 'd'.repeat(32), confidential_secret: 'c'.repeat(32) }
 
 /** The tables that every server may write, whatever its role. */
 export const SHARED_TABLES = ['audit_inbox', 'limits_quota', 'limits_server', 'metering_usage', 'request_log'] as const

@@ -8,6 +8,7 @@ import {
   asReader,
   type Json,
   reasonOf,
+  type Sent,
   send,
   startPrimary,
   startReplica,
@@ -15,6 +16,7 @@ import {
   whenSays,
 } from '../../support/replica-servers.ts'
 import type { SpawnedServer } from '../../support/spawn-server.ts'
+import { until } from '../../support/until.ts'
 
 const SEARCHING = { plugins: ['search-definitions'] }
 
@@ -180,6 +182,41 @@ test('a token that is garbage is 400, one of another database 409, one of nobody
   assert.is((await send(primary, 'GET', '/Patient', undefined, { 'x-snapshot': theirs.snapshot })).status, 409)
   await elsewhere.kill()
   await other.remove()
+})
+
+test('a commit that takes long is passed by no answer: its number comes with it', async () => {
+  const primary = await started(startPrimary(fresh))
+  const replica = await started(startReplica(fresh, primary.base))
+  const before = await send(primary, 'PUT', '/Patient/before', { ...patient('before'), id: 'before' })
+  const token = { 'x-snapshot': before.snapshot }
+  assert.is((await send(replica, 'GET', '/Patient/before', undefined, token)).status, 200)
+  const onlooker = new pg.Client(urlOf(fresh))
+  await onlooker.connect()
+  // Behind the fence, which has counted it, and before COMMIT.
+  await onlooker.query(`CREATE TABLE still (one integer);
+    CREATE FUNCTION stand_still() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN WHILE EXISTS (SELECT FROM still) LOOP PERFORM pg_sleep(0.02); END LOOP; RETURN NEW; END $$;
+    CREATE TRIGGER still AFTER UPDATE ON cluster_mark FOR EACH ROW EXECUTE FUNCTION stand_still();
+    INSERT INTO still VALUES (1)`)
+  const put = (id: string): Promise<Sent> => send(primary, 'PUT', `/Patient/${id}`, { ...patient(id), id })
+  const late = put('late')
+  const sleeping = "SELECT count(*)::int AS n FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+  await until(async () => (await onlooker.query(sleeping)).rows[0].n > 0, 5_000, 'the commit to stand still')
+  const made = Promise.allSettled([late, put('o1'), put('o2'), put('o3')])
+  for (let n = 0; n < 40; n += 1) {
+    const read = await send(replica, 'GET', '/Patient/late')
+    assert.is(read.status, 404)
+    assert.is(read.snapshot, before.snapshot)
+  }
+  await onlooker.query('DELETE FROM still')
+  await onlooker.end()
+  for (const outcome of await made) {
+    assert.is(outcome.status, 'fulfilled')
+    const { status, snapshot, json } = (outcome as PromiseFulfilledResult<Sent>).value
+    assert.is(status, 201)
+    const token = { 'x-snapshot': snapshot }
+    assert.is((await send(replica, 'GET', `/Patient/${json.id}`, undefined, token)).status, 200)
+  }
 })
 
 test('without the primary it reads on and refuses changes; after a takeover it follows the next one', async () => {
