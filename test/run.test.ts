@@ -9,7 +9,11 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const RUNNER = ['package.json', 'test/run.ts', 'test/support/file-runner.ts', 'test/support/test-process.ts']
+const RUNNER = [
+  'package.json',
+  'test/run.ts',
+  ...['file-runner.ts', 'report-cpu.ts', 'test-process.ts', 'tree-cpu.ts'].map((name) => `test/support/${name}`),
+]
 
 /** Runs a tree that has one test, in a folder of its own: other tests read all files of this one. */
 const runTests = async (assertion: string, part = ''): Promise<{ readonly code: unknown; readonly output: string }> => {

@@ -1,6 +1,6 @@
 /**
- * Runs the test files, two at a time, three where they wait for other processes, and closes with `N passed, N failed`.
- * Arguments choose files by a part of their path: `npm test -- server/crud`. Files in test/server run once on every kind
+ * Runs the test files, three at a time on two cores, four while they wait for other processes, and closes with `N passed,
+ * N failed`. Arguments choose files by a part of their path: `npm test -- server/crud`. Files in test/server run once on every kind
  * of database, but for those that say in a comment why fewer are enough: `// database: sqlite, …` or
  * `// database: sqlite and postgres, …`. Files share processes, but for those of the command line, which start processes
  * themselves, and those that say in a comment why they cannot: `// process: its own, …`. One that fails among others is
@@ -16,6 +16,7 @@ import { type Outcome, type Run, runAlone, type SharedProcess, startSharedProces
 const KINDS = ['postgres', 'sqlite', 'memory'] as const
 const MEMORY = '/dev/shm' // where the system has it, a file system in memory
 const MEMORY_BYTES = 4 * 1024 ** 3 // free there, so that a run has room for its databases
+const CORES = Math.min(2, availableParallelism())
 const FEW = 10 // runs of files, for which compiling ahead takes longer than it saves
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -65,9 +66,11 @@ const outcomes: Outcome[] = []
 const report = (outcome: Outcome | undefined): void => {
   if (outcome === undefined) return
   outcomes.push(outcome)
-  const { file, kind, passed, failed, output, ms } = outcome
+  const { file, kind, passed, failed, output, ms, cpu } = outcome
   const where = kind === undefined ? '' : ` on ${kind}`
-  console.log(`${failed === 0 ? 'ok  ' : 'FAIL'} ${file}${where} (${passed} tests, ${(ms / 1000).toFixed(1)} s)`)
+  console.log(
+    `${failed === 0 ? 'ok  ' : 'FAIL'} ${file}${where} (${passed} tests, ${(ms / 1000).toFixed(1)} s${cpu === undefined ? '' : `, ${cpu.toFixed(1)} s of CPU`})`,
+  )
   if (failed > 0) console.log(output)
 }
 
@@ -75,11 +78,13 @@ const report = (outcome: Outcome | undefined): void => {
 const waits = ({ isAlone, kind }: Planned): boolean => isAlone || kind === 'postgres'
 
 // Files of one kind follow each other, so that they find a process that serves them. Those that wait come first: while
-// they run there is one worker more.
+// they run there is one worker more. Those in memory are short, and come last, so that the workers end together.
 const planned = files.flatMap(plan)
 const queue = [
   ...planned.filter(({ isAlone }) => isAlone),
-  ...[...KINDS, undefined].flatMap((of) => planned.filter(({ isAlone, kind }) => !isAlone && kind === of)),
+  ...['postgres', undefined, 'sqlite', 'memory'].flatMap((of) =>
+    planned.filter(({ isAlone, kind }) => !isAlone && kind === of),
+  ),
 ]
 /** Takes files until there are none, or none that `takes`. */
 const work = async (takes: (run: Planned) => boolean): Promise<void> => {
@@ -112,7 +117,8 @@ const work = async (takes: (run: Planned) => boolean): Promise<void> => {
 }
 if (queue.length > FEW && environment.NODE_COMPILE_CACHE !== undefined)
   spawnSync(process.execPath, [join('test', 'support', 'compile-ahead.ts')], { cwd: root, env: environment })
-const workers = Array.from({ length: Math.min(2, availableParallelism()) }, () => work(() => true))
+// All files wait at times: for timers, sockets and threads. With a worker for each core the cores would stand idle then.
+const workers = Array.from({ length: CORES + 1 }, () => work(() => true))
 await Promise.all([...workers, work(waits)])
 const sum = (key: 'passed' | 'failed'): number => outcomes.reduce((total, outcome) => total + outcome[key], 0)
 if (files.length === 0) console.log('no test file matches')

@@ -31,3 +31,9 @@ export const DatabaseOther = defineError(
   'transient',
   'The database was restored to an earlier state, and this server starts again on it. Try again.',
 )
+export const ClusterUnreadable = defineError(
+  'cluster/unreadable',
+  500,
+  'exception',
+  'The servers of the database cannot be read: %s',
+)

@@ -22,6 +22,7 @@ export default definePlugin({
   needs: { store: Database },
   provides: [Cluster],
   errors: { ...errors, ...relayErrors, ...snapshotErrors },
+  commands: { cluster: async () => (await import('./commands/cluster.ts')).default },
   setup({ config: { cluster, database, smart }, needs: { store }, provide, hooks, later, ...host }) {
     checkRole({ cluster, database, smart })
     const { clock, random, log, gate, readiness, fatal } = host

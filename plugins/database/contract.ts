@@ -4,6 +4,8 @@
  */
 import type { MikroORM } from '@mikro-orm/core'
 import { defineService, type ServerError } from '../../kernel/index.ts'
+import type { FeedStatus } from './feed/change-feed.ts'
+import type { Publication } from './feed/publication.ts'
 
 /** A statement. It is prepared at first use and cached: create it at module level, never per request. */
 export interface Sql {
@@ -109,6 +111,11 @@ export interface Transaction {
    */
   afterCommit(tell: () => void): void
   /**
+   * Tells every server of the database once this transaction is committed: see `ChangeFeed`. It is discarded if the
+   * transaction is rolled back, or is `shared`. The COMMIT waits for the disk, whatever `asynchronousCommit` says.
+   */
+  publish(publication: Publication): void
+  /**
    * Inserts rows, `params` of one after the other, at the latest when a statement that names their table runs here or
    * by `Database.get`, `all` or `longQuery`. On SQLite they are stored with COMMIT in the insert buffer, as durable as
    * other rows, and put into their tables later, many at once, so that a page they share is written once. PostgreSQL
@@ -185,10 +192,12 @@ export interface DatabaseStatus {
   /** Transactions committed, and the commits they shared. */
   readonly commits: { readonly transactions: number; readonly groups: number }
   /**
-   * The epoch of the writer lease that this process holds, and the number of the last commit it knows of; only on
-   * PostgreSQL, where processes take turns.
+   * The epoch of the writer lease that this process holds, and the number of the last commit it knows of that published
+   * something; only on PostgreSQL, where processes take turns.
    */
   readonly lease?: { readonly epoch: number; readonly seq: number }
+  /** How far this process tells of the changes of all servers. */
+  readonly feed?: FeedStatus
 }
 
 export interface Database {

@@ -71,7 +71,13 @@ export const LeaseLost = defineError(
   'database/lease-lost',
   503,
   'transient',
-  'Another server has taken over the database of this one; nothing was stored. Send requests to the other server; this one ends, and may be started again.',
+  'Another server has taken over the database of this one, which ends now and may be started again. Send requests to the other server.',
+)
+export const LeaseEnded = defineError(
+  'database/lease-ended',
+  503,
+  'transient',
+  'The writer lease under which this request began has ended; nothing was stored. Try again. Where another server writes now, this one answers nothing more and ends.',
 )
 export const LeaseUnconfirmed = defineError(
   'database/lease-unconfirmed',

@@ -2,6 +2,7 @@
 import type { EntitySchema } from '@mikro-orm/core'
 import type { AnyPlugin, Clock, Logger, Random } from '../../kernel/index.ts'
 import type { Database } from './contract.ts'
+import type { FeedHub } from './feed/feed-hub.ts'
 
 /** How a process gets the writer lease of the database. */
 export interface LeaseOptions {
@@ -35,6 +36,8 @@ export interface OpenOptions {
   readonly plugins: readonly AnyPlugin[]
   readonly entities: () => Promise<readonly EntitySchema<any>[]>
   readonly lease: LeaseOptions
+  /** Is told what is committed. */
+  readonly feed: FeedHub
   readonly clock: Clock
   readonly random: Random
   readonly log: Logger
@@ -51,5 +54,7 @@ export interface Opened {
   mayAnswer(): boolean
   /** True on a server that only reads, once a newer build has migrated the database. */
   isOutgrown(): boolean
+  /** False where this process follows another one, and does not see any more what it commits. */
+  isFollowing(): boolean
   close(): Promise<void>
 }

@@ -25,6 +25,14 @@ export {
 } from './contract.ts'
 
 export { Outdated } from './errors.ts'
+export {
+  ChangeFeed,
+  type FeedCommit,
+  type FeedListener,
+  type FeedPosition,
+  type FeedStatus,
+} from './feed/change-feed.ts'
+export { isNote, type Note, type Publication, type ResourceChange } from './feed/publication.ts'
 export { type Mark, readEpoch, readMark } from './mark.ts'
 export { isOutdated, outdatedWhere } from './outdated.ts'
 export { isHeldUp } from './postgres/failure.ts'

@@ -58,6 +58,13 @@ const addDatabase = ({ Gauge }: Prometheus, registry: Registry, database: Databa
   gauge('database_pool_busy', 'Connections, or reader threads, at work.', ({ pool }) => pool.busy)
   gauge('database_pool_waiting', 'Queries that wait for one.', ({ pool }) => pool.waiting)
   gauge('database_transactions', 'Transactions committed since the start.', ({ commits }) => commits.transactions)
+  gauge(
+    'cluster_epoch',
+    'How often a server of this database became primary; 0 if unknown.',
+    ({ feed }) => feed?.epoch ?? 0,
+  )
+  gauge('cluster_seq', 'Number of the last commit this server has told its caches of.', ({ feed }) => feed?.seq ?? 0)
+  gauge('cluster_lag', 'Commits it knows of and has not told its caches of yet.', ({ feed }) => feed?.lag ?? 0)
   gauge('database_commits', 'Commits they shared since the start.', ({ commits }) => commits.groups)
 }
 

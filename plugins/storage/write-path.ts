@@ -3,7 +3,7 @@
  * and onAudit are called in the transaction, and onCommit after COMMIT, in the order of commits.
  */
 import type { Committed, RequestContext, Runners } from '../../kernel/index.ts'
-import { chain, type MaybePromise, type Transaction } from '../database/service.ts'
+import { chain, type MaybePromise, type ResourceChange, type Transaction } from '../database/service.ts'
 import { createApplyChange } from './apply-change.ts'
 import type { Changed, CurrentChange } from './change.ts'
 import type { ChangeObserver } from './change-observer.ts'
@@ -11,6 +11,7 @@ import { createConfirmation } from './confirmation.ts'
 import type { LargeVersions } from './large-versions.ts'
 import { createNotifyChanges } from './notify-changes.ts'
 import type { IssuesOf } from './throw-first.ts'
+import type { StoredVersion } from './version.ts'
 import type { VersionStore } from './version-store.ts'
 import type { WriteCheck } from './write-check.ts'
 
@@ -22,6 +23,15 @@ export interface WriterParts {
   readonly observer: ChangeObserver
   readonly large: LargeVersions
 }
+
+const toPublication = ({ type, id, rid, version, versionTime, deleted }: StoredVersion): ResourceChange => ({
+  type,
+  id,
+  rid,
+  version,
+  stamp: versionTime,
+  deleted,
+})
 
 export const createWritePath = ({ store, run, observer, checks, large }: WriterParts) => {
   const confirmation = createConfirmation(checks)
@@ -66,6 +76,7 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
       // Errors of checks name their entries themselves.
       if (progress !== undefined) progress.interaction = undefined
       transaction.afterCommit(() => tellCommitted(request, changes))
+      for (const { written, version } of changes) if (written) transaction.publish(toPublication(version))
       return chain(confirmation.confirm(request, transaction, changes, issuesOf, progress), () =>
         notifyAll(request, transaction, changes, progress),
       )

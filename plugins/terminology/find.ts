@@ -1,10 +1,10 @@
 /** Finds value sets and code systems by canonical: stored resources win over those of packages. */
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../../kernel/index.ts'
 import type { Definitions } from '../packages/service.ts'
 import { type Canonical, readCanonical } from './canonical.ts'
 import { type CodeSystem, readCodeSystem } from './code-system.ts'
 import type { FindDefinition } from './expansion-contract.ts'
+import type { Freshness } from './freshness.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -15,11 +15,6 @@ const MAX_CONCEPTS = 200_000 // of all cached code systems
 const MAX_MISSING = 1000
 /** characters; a longer canonical is not cached */
 const MAX_CHARACTERS = 500
-/**
- * Milliseconds after which cached definitions are looked up again: another server of the same database may have stored
- * a new version.
- */
-export const KEPT_MS = 30_000
 
 export interface DefinitionFinder extends FindDefinition {
   /** Clears the caches, after a value set or code system was written. */
@@ -29,7 +24,7 @@ export interface DefinitionFinder extends FindDefinition {
 export const createDefinitionFinder = (
   definitions: Definitions,
   stored: FindStoredDefinition,
-  clock: Clock,
+  freshness: Freshness,
 ): DefinitionFinder => {
   const systems = new LRUCache<string, { readonly system: CodeSystem; readonly at: number }>({
     maxSize: MAX_CONCEPTS,
@@ -63,17 +58,17 @@ export const createDefinitionFinder = (
     },
     async codeSystem(canonical) {
       const known = systems.get(canonical)
-      if (known !== undefined && clock.now() - known.at < KEPT_MS) return known.system
+      if (known !== undefined && freshness.holds(known.at)) return known.system
       const looked = missing.get(canonical)
-      if (looked !== undefined && clock.now() - looked < KEPT_MS) return undefined
+      if (looked !== undefined && freshness.holds(looked)) return undefined
       const begun = life
       const resource = await find('CodeSystem', canonical)
       if (resource === undefined) {
-        if (begun === life && canonical.length <= MAX_CHARACTERS) missing.set(canonical, clock.now())
+        if (begun === life && canonical.length <= MAX_CHARACTERS) missing.set(canonical, freshness.now())
         return undefined
       }
       const system = readCodeSystem(resource)
-      if (begun === life) systems.set(canonical, { system, at: clock.now() })
+      if (begun === life) systems.set(canonical, { system, at: freshness.now() })
       return system
     },
     forget() {

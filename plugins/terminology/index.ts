@@ -1,9 +1,11 @@
 /** Terminology: value sets and code systems of the packages, and those that users store. */
 import { definePlugin } from '../../kernel/index.ts'
+import { ChangeFeed, isNote } from '../database/service.ts'
 import { Fhir, Resources } from '../fhir/service.ts'
 import { Definitions } from '../packages/service.ts'
 import * as errors from './errors.ts'
 import { createDefinitionFinder } from './find.ts'
+import { createFreshness } from './freshness.ts'
 import { terminologyOperations } from './operations/operations.ts'
 import { Terminology } from './service.ts'
 import { createFindStored } from './stored-canonicals.ts'
@@ -14,16 +16,23 @@ const OURS = new Set(['ValueSet', 'CodeSystem'])
 export default definePlugin({
   name: 'terminology',
   description: 'Expands value sets and follows the hierarchies of code systems',
-  needs: { definitions: Definitions, fhir: Fhir },
+  needs: { definitions: Definitions, fhir: Fhir, feed: ChangeFeed },
   provides: [Terminology],
   errors,
-  setup({ hooks, needs: { definitions, fhir }, provide, later, clock }) {
-    const terminology = createTerminology(
-      createDefinitionFinder(definitions, createFindStored(later(Resources)), clock),
-      clock,
-    )
+  setup({ hooks, needs: { definitions, fhir, feed }, provide, later, clock }) {
+    const freshness = createFreshness(clock, feed)
+    const finder = createDefinitionFinder(definitions, createFindStored(later(Resources)), freshness)
+    const terminology = createTerminology(finder, freshness)
     provide(Terminology, terminology)
     for (const operation of terminologyOperations(terminology, clock)) fhir.operation(operation)
+    feed.listen({
+      name: 'expansions',
+      commit({ published }) {
+        if (published.some((one) => (isNote(one) ? one.about === 'packages' : OURS.has(one.type)))) terminology.forget()
+      },
+      gap: () => terminology.forget(),
+    })
+    // Before a change of this server is answered; the feed may be a moment behind it.
     hooks.onCommit.tap('forget expansions', ({ changes }) => {
       if (changes.some(({ next }) => OURS.has(next.type))) terminology.forget()
     })

@@ -1,13 +1,13 @@
 /** The terminology service: caches expansions for a while, and reads hierarchies of code systems. */
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '../../kernel/index.ts'
 import { type CodeSystem, descendantsOf } from './code-system.ts'
 import { NoHierarchy, NotExpandable, TooManyCodes } from './errors.ts'
 import type { Expansion } from './expanded-codes.ts'
 import { createExpander } from './expansion.ts'
 import { NotExpandableHere, type Pin } from './expansion-contract.ts'
 import { UnsupportedFilter } from './filter.ts'
-import { type DefinitionFinder, KEPT_MS } from './find.ts'
+import type { DefinitionFinder } from './find.ts'
+import type { Freshness } from './freshness.ts'
 import type { Terminology } from './service.ts'
 
 const MAX_KEPT = 200_000 // codes of all cached expansions
@@ -34,7 +34,7 @@ const telling = async <T>(valueSet: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
-export const createTerminology = (find: DefinitionFinder, clock: Clock): ExpansionService => {
+export const createTerminology = (find: DefinitionFinder, freshness: Freshness): ExpansionService => {
   const { expand, expandResource } = createExpander(find)
   const kept = new LRUCache<string, { readonly expansion: Expansion; readonly at: number }>({
     maxSize: MAX_KEPT,
@@ -46,10 +46,10 @@ export const createTerminology = (find: DefinitionFinder, clock: Clock): Expansi
   const all = async (valueSet: string, pin?: Pin): Promise<Expansion | undefined> => {
     const key = pin === undefined ? valueSet : `${valueSet} ${pin.system}|${pin.version}`
     const known = kept.get(key)
-    if (known !== undefined && clock.now() - known.at < KEPT_MS) return known.expansion
+    if (known !== undefined && freshness.holds(known.at)) return known.expansion
     const begun = life
     const expansion = await telling(valueSet, () => expand(valueSet, pin))
-    if (expansion !== undefined && begun === life) kept.set(key, { expansion, at: clock.now() })
+    if (expansion !== undefined && begun === life) kept.set(key, { expansion, at: freshness.now() })
     return expansion
   }
 

@@ -10,6 +10,7 @@ import type { Bench, Figure } from './bench.ts'
 import { bindCores } from './cores.ts'
 import { create, createCpu, transaction } from './figures/create.ts'
 import { disk } from './figures/disk.ts'
+import { feed } from './figures/feed.ts'
 import { hooks } from './figures/hooks.ts'
 import { peer } from './figures/peer.ts'
 import { postgres } from './figures/postgres.ts'
@@ -35,6 +36,7 @@ const FIGURES: readonly Figure[] = [
   restart,
   memory,
   postgres,
+  feed,
   postgresTrail,
   search,
   hooks,

@@ -10,11 +10,13 @@ import { fhirPlugins } from '../support/fhir-plugins.ts'
 import { findLosses } from '../support/losses.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { stubDefinitions } from '../support/stub-definitions.ts'
+import { until } from '../support/until.ts'
 
 const WRITERS = 8
 const FAULTS = 24
 const MODES = ['fast', 'immediate', 'kill'] as const
 const BETWEEN = 30 // writes acknowledged between two faults
+const WAIT_MS = 60_000
 
 let postgres: Postgres
 test.before(async () => {
@@ -68,10 +70,6 @@ const write = async (kernel: Kernel, writer: number, known: Known, goesOn: () =>
   }
 }
 
-const waitUntil = async (reached: () => boolean | Promise<boolean>): Promise<void> => {
-  while (!(await reached())) await new Promise(setImmediate)
-}
-
 const lossesOf = (kernel: Kernel, known: Known): Promise<string[]> =>
   findLosses(async (path) => {
     const answer = await kernel.inject(path)
@@ -87,11 +85,11 @@ const runFaults = async (kernel: Kernel, faults: number): Promise<Known> => {
   const writers = Array.from({ length: WRITERS }, (_, writer) => write(kernel, writer, known, () => running))
   for (let fault = 0; fault < faults; fault += 1) {
     const enough = known.writes + BETWEEN
-    await waitUntil(() => known.writes >= enough)
+    await until(() => known.writes >= enough, WAIT_MS, 'acknowledged writes')
     await postgres.restart(MODES[fault % MODES.length] as (typeof MODES)[number])
     struck.resolve()
     struck = Promise.withResolvers()
-    await waitUntil(async () => (await kernel.inject('/readyz')).statusCode === 200)
+    await until(async () => (await kernel.inject('/readyz')).statusCode === 200, WAIT_MS, 'the server to be ready')
   }
   running = false
   await Promise.all(writers)

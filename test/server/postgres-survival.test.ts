@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert'
 import { createKernel, type Kernel } from '../../kernel/index.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { basic } from '../support/server-with.ts'
+import { until } from '../support/until.ts'
 
 const MAX_CONNECTIONS = 12 // of which PostgreSQL keeps three for the superuser
 let postgres: Postgres
@@ -34,9 +35,8 @@ const create = (kernel: Kernel) =>
     payload: '{"resourceType":"Patient"}',
   })
 const ready = async (kernel: Kernel): Promise<number> => (await kernel.inject('/readyz')).statusCode
-const untilReady = async (kernel: Kernel): Promise<void> => {
-  while ((await ready(kernel)) !== 200) await new Promise((resolve) => setTimeout(resolve, 50))
-}
+const untilReady = (kernel: Kernel): Promise<void> =>
+  until(async () => (await ready(kernel)) === 200, 60_000, 'the server to be ready')
 
 test('while PostgreSQL is frozen /readyz is 503 within three seconds and /livez 200; thawed, it serves again', async () => {
   const { kernel } = await serve()

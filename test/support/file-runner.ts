@@ -7,6 +7,7 @@ const FILE_MS = 600_000 // milliseconds; a file that takes longer is killed
 const END_MS = 60_000
 const MAX_FILES = 40 // in one process, to limit the memory that files leave allocated
 const TEST_PROCESS = fileURLToPath(new URL('./test-process.ts', import.meta.url))
+const REPORT_CPU = new URL('./report-cpu.ts', import.meta.url).href
 const END_OF_FILE = '\u0004'
 // A larger young generation: tests make many servers, and a tenth of their time would go into collecting it.
 const FLAGS = ['--max-semi-space-size=32']
@@ -22,6 +23,8 @@ export interface Outcome extends Run {
   readonly failed: number
   readonly output: string
   readonly ms: number
+  /** Seconds of CPU time, with those of the processes it started; undefined where that is not known. */
+  readonly cpu: number | undefined
 }
 
 export interface RunnerOptions {
@@ -31,7 +34,7 @@ export interface RunnerOptions {
 }
 
 const numberAfter = (label: string, output: string): number | undefined => {
-  const found = [...output.matchAll(new RegExp(`${label}:\\s+(\\d+)`, 'g'))].at(-1)?.[1]
+  const found = [...output.matchAll(new RegExp(`${label}:\\s+(\\d+(\\.\\d+)?)`, 'g'))].at(-1)?.[1]
   return found === undefined ? undefined : Number(found)
 }
 
@@ -40,7 +43,8 @@ const outcomeOf = (run: Run, output: string, endedWell: boolean, started: number
   const total = numberAfter('Total', output) ?? 0
   const passed = numberAfter('Passed', output) ?? 0
   const failed = Math.max(total - passed, endedWell && total > 0 ? 0 : 1)
-  return { ...run, passed, failed, output, ms: performance.now() - started }
+  const cpu = numberAfter('CPU', output)
+  return { ...run, passed, failed, output, ms: performance.now() - started, cpu }
 }
 
 const environmentOf = ({ environment }: RunnerOptions, kind: string | undefined): NodeJS.ProcessEnv => ({
@@ -53,7 +57,7 @@ export const runAlone = (run: Run, options: RunnerOptions): Promise<Outcome> =>
   new Promise((resolve) => {
     const started = performance.now()
     let output = ''
-    const child = spawn(process.execPath, [...FLAGS, run.file], {
+    const child = spawn(process.execPath, [...FLAGS, '--import', REPORT_CPU, run.file], {
       cwd: options.root,
       env: environmentOf(options, run.kind),
     })
@@ -141,7 +145,7 @@ export const startSharedProcess = (kind: string | undefined, options: RunnerOpti
       if (code === 0 || hasFailed) return undefined
       const note = `One of these files left something open, or failed after its tests:\n${files.join('\n')}\n${output}`
       const ms = performance.now() - started
-      return { file: files.at(-1) as string, kind, passed: 0, failed: 1, output: note, ms }
+      return { file: files.at(-1) as string, kind, passed: 0, failed: 1, output: note, ms, cpu: undefined }
     },
   }
 }

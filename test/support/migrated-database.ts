@@ -4,6 +4,7 @@
  */
 import { pino } from 'pino'
 import { type AnyPlugin, BUILD, systemClock, systemRandom } from '../../kernel/index.ts'
+import { createFeedHub } from '../../plugins/database/feed/feed-hub.ts'
 import { openDatabase } from '../../plugins/database/open.ts'
 
 /** Equal for lists of plugins with the same migrations. */
@@ -16,6 +17,7 @@ export type EmptyDatabase =
   | { readonly kind: 'postgres'; readonly postgres_url: string }
 
 export const migrateDatabase = async (empty: EmptyDatabase, plugins: readonly AnyPlugin[]): Promise<void> => {
+  const log = pino({ level: 'silent' })
   const opened = await openDatabase(
     {
       kind: empty.kind,
@@ -36,7 +38,8 @@ export const migrateDatabase = async (empty: EmptyDatabase, plugins: readonly An
       },
       clock: systemClock,
       random: systemRandom,
-      log: pino({ level: 'silent' }),
+      feed: createFeedHub(log),
+      log,
     },
     new AbortController().signal,
   )

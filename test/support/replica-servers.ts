@@ -8,7 +8,14 @@ const READY_MS = 20_000
 export const SECRETS = { dcr_token: 'd'.repeat(32), confidential_secret: 'c'.repeat(32) }
 
 /** The tables that every server may write, whatever its role. */
-export const SHARED_TABLES = ['audit_inbox', 'limits_quota', 'limits_server', 'metering_usage', 'request_log'] as const
+export const SHARED_TABLES = [
+  'audit_inbox',
+  'cluster_member',
+  'limits_quota',
+  'limits_server',
+  'metering_usage',
+  'request_log',
+] as const
 
 export interface RoleOptions extends Pick<SpawnOptions, 'plugins' | 'settings' | 'isEarly'> {
   /** Where it finds the database, if elsewhere than the test. */

@@ -13,6 +13,7 @@ export interface SpawnedServer {
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
+const START_MS = 60_000 // one that waits for the writer lease of another server would wait for ever
 const PROGRAM = fileURLToPath(new URL('./child-server.ts', import.meta.url))
 
 export interface SpawnOptions {
@@ -43,10 +44,13 @@ export const spawnServer = async (
     },
   )
   const lines = createInterface({ input: child.stdout })
-  const [base] = (await Promise.race([
-    once(lines, 'line'),
-    once(child, 'exit').then(([code]) => Promise.reject(new Error(`the server ended with ${code}`))),
-  ])) as [string]
+  const started = performance.now()
+  const late = setTimeout(() => child.kill('SIGKILL'), START_MS)
+  const ended = once(child, 'exit').then(([code]) => {
+    const isLate = performance.now() - started >= START_MS
+    throw new Error(isLate ? `the server was not ready after ${START_MS} ms` : `the server ended with ${code}`)
+  })
+  const [base] = (await Promise.race([once(lines, 'line'), ended]).finally(() => clearTimeout(late))) as [string]
   return {
     base,
     child,

@@ -4,6 +4,7 @@
  */
 import { flushCompileCache } from 'node:module'
 import { pathToFileURL } from 'node:url'
+import { treeCpu } from './tree-cpu.ts'
 
 const END_OF_FILE = '\u0004'
 
@@ -12,6 +13,7 @@ uvuState.UVU_DEFER = 1 // a suite runs when `exec` is called
 uvuState.UVU_INDEX = 0
 
 let isFirst = true
+let before = 0 // seconds of CPU time until the end of the last file
 
 const run = async (file: string): Promise<void> => {
   const { exec } = (await import('uvu')) as unknown as { exec(): Promise<void> }
@@ -23,6 +25,9 @@ const run = async (file: string): Promise<void> => {
   if (isFirst) flushCompileCache()
   isFirst = false
   process.exitCode = 0 // failures are counted from the output; the exit code is only for errors between files
+  const now = treeCpu()
+  if (now !== undefined) process.stdout.write(`CPU: ${(now - before).toFixed(2)}\n`)
+  before = now ?? 0
   process.stdout.write(END_OF_FILE)
 }
 

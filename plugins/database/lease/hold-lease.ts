@@ -3,6 +3,10 @@
  * another holder has lost the lease for good.
  */
 import { every, type Repeating } from '../../../kernel/index.ts'
+import { createAnnouncer } from '../feed/announcer.ts'
+import type { FeedPosition } from '../feed/change-feed.ts'
+import type { CommitOrder } from '../feed/commit-order.ts'
+import { createMemberWatch } from '../feed/member-watch.ts'
 import type { LeasePort, Taken } from './lease-port.ts'
 import type { LeaseParts, WonLease } from './take-lease.ts'
 
@@ -11,13 +15,15 @@ const RETRY_MS = 200
 export interface HeldLease {
   /** 0 until the first epoch of a new database has begun. */
   readonly epoch: number
-  /** Number of the last commit that is known. */
-  readonly seq: number
+  readonly commits: CommitOrder
+  /** Whether other servers read what commits publish; true until that is known. */
+  readonly hasFollowers: boolean
+  /** Commits up to this place are on disk and were told: followers may tell them as well. */
+  announce(at: FeedPosition): void
   /** Whether no other process can have taken the lease. */
   isValid(): boolean
   /** Begins the first epoch, once the tables are there. */
   begin(): Promise<void>
-  passed(seq: number): void
   /** A commit was refused: looks whether the epoch is over. */
   refused(): void
   /** Gives the lease to whoever waits. Nothing may be written after this. */
@@ -25,19 +31,21 @@ export interface HeldLease {
 }
 
 /** `onLost` is called once, when another process has taken the lease. */
-export const holdLease = (parts: LeaseParts, won: WonLease, onLost: () => void): HeldLease => {
+export const holdLease = (parts: LeaseParts, won: WonLease, commits: CommitOrder, onLost: () => void): HeldLease => {
   const { connect, self, tenure, clock, times, log } = parts
+  const findGone = createMemberWatch()
   let port: LeasePort | undefined = won.port
   let { hasLock } = won
   let epoch = 0
-  let seq = 0
+  let hasFollowers = true
   let state: 'held' | 'lost' | 'released' = 'held'
   let isAway = false
 
   const enter = (taken: Taken): void => {
     epoch = taken.epoch
-    seq = Math.max(seq, taken.seq)
+    commits.enter(taken)
   }
+  const announcer = createAnnouncer(clock, async (at) => port?.announce(at.epoch, at.seq))
   const lose = (): void => {
     if (state !== 'held') return
     state = 'lost'
@@ -70,8 +78,17 @@ export const holdLease = (parts: LeaseParts, won: WonLease, onLost: () => void):
       if (port === undefined) await reconnect()
       else {
         const sent = tenure.now()
-        if (!(await port.beat(epoch))) return lose()
+        const compare = commits.look()
+        const sight = await port.beat(epoch, commits.told)
+        if (sight === undefined) return lose()
         tenure.confirm(sent)
+        compare(sight.seq)
+        hasFollowers = sight.members.length > 0
+        const gone = findGone(sight.members, sent.monotonic).map(({ server }) => server)
+        if (gone.length > 0)
+          await port
+            .dismiss(gone)
+            .catch((error) => log.debug({ err: error }, 'servers that are gone could not be removed'))
       }
       // The lock was lost with the connection; a taker that has it gives it back when it sees a beat.
       if (port !== undefined && !hasLock) ({ hasLock } = await port.look(false))
@@ -95,20 +112,23 @@ export const holdLease = (parts: LeaseParts, won: WonLease, onLost: () => void):
     get epoch() {
       return epoch
     },
-    get seq() {
-      return seq
+    commits,
+    get hasFollowers() {
+      return hasFollowers
+    },
+    announce(at) {
+      if (hasFollowers && state === 'held') announcer.tell(at)
     },
     isValid: () => state === 'held' && tenure.isValid(),
     async begin() {
+      // Migration may have made tables.
+      await won.port.look(hasLock)
       if (epoch !== 0) return
       const sent = tenure.now()
       const taken = await won.port.take(self, { epoch: 0, beat: 0 })
       if (taken === undefined) throw new Error('another process began the first epoch')
       enter(taken)
       tenure.confirm(sent)
-    },
-    passed(number) {
-      if (number > seq) seq = number
     },
     refused: () => void beats.now().catch(() => undefined),
     async release() {

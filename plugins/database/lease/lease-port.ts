@@ -28,8 +28,22 @@ export interface Sight {
 
 export interface Taken {
   readonly epoch: number
-  /** Commits until now. */
+  /** Commits until now that published something. */
   readonly seq: number
+}
+
+/** A server that follows the holder, as it records itself. */
+export interface MemberRow {
+  readonly server: string
+  /** Counted up by the member. */
+  readonly beat: number
+}
+
+/** What the holder finds when it beats. */
+export interface BeatSight {
+  /** Commits until now that published something. */
+  readonly seq: number
+  readonly members: readonly MemberRow[]
 }
 
 /** Every operation fails when the connection is lost, or when there is no answer in time. */
@@ -43,8 +57,14 @@ export interface LeasePort {
   take(self: Claimant, seen: Pick<LeaseRow, 'epoch' | 'beat'>): Promise<Taken | undefined>
   /** The same for the holder after it has lost its connection, whatever its beat. */
   renew(self: Claimant, epoch: number): Promise<Taken | undefined>
-  /** False when the epoch is over. */
-  beat(epoch: number): Promise<boolean>
+  /** Records as well that all commits up to `durable` are on disk. Undefined when the epoch is over. */
+  beat(epoch: number, durable: number): Promise<BeatSight | undefined>
+  /** Tells servers that follow that commits up to `seq` are on disk. */
+  announce(epoch: number, seq: number): Promise<void>
+  /** Records that this server waits for the lease; does nothing in a database that has no table for it yet. */
+  attend(self: Claimant): Promise<void>
+  /** Removes the rows of servers that are gone, or of this one. */
+  dismiss(members: readonly string[]): Promise<void>
   /** Gives the lock back. */
   unlock(): Promise<void>
   /** Ends the connection that holds the lock, where that is allowed. */

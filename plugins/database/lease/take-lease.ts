@@ -58,6 +58,7 @@ export const takeLease = async (parts: LeaseParts, options: TakeOptions): Promis
     const { row } = sight
     const decision = taker.decide({ ...sight, sentAt: sent.monotonic, receivedAt: clock.monotonic() })
     if (decision === 'take') {
+      if (isTold) await current.dismiss([self.server]).catch(() => undefined)
       if (row === undefined) return { port: current, hasLock, taken: undefined, sent }
       const claimed = tenure.now()
       const taken = await current.take(self, row)
@@ -69,6 +70,9 @@ export const takeLease = async (parts: LeaseParts, options: TakeOptions): Promis
       log.warn({ holder: row?.host, pid: row?.pid }, 'the holder of the writer lease gives no sign of life')
       await current.evict()
     }
+    // Who waits is shown to operators; a database that cannot store it may still be taken over later.
+    if (waits)
+      await current.attend(self).catch((error) => log.debug({ err: error }, 'this server could not be recorded'))
     if (decision !== 'unlock') return times.poll
     hasLock = false
     await current.unlock()
@@ -98,6 +102,7 @@ export const takeLease = async (parts: LeaseParts, options: TakeOptions): Promis
       await pause(clock, ms, signal, port?.woken())
     }
   } catch (error) {
+    if (isTold) await port?.dismiss([self.server]).catch(() => undefined)
     port?.close()
     throw error
   }

@@ -15,7 +15,6 @@
  * audit head only between its update and COMMIT, with every row lock already taken. waits.test.ts tries the orders on a
  * model.
  */
-import { sql } from '../contract.ts'
 import { CommitUnknown } from './errors.ts'
 import { ConnectionLost } from './server-error.ts'
 import type { OpenTransaction } from './transaction.ts'
@@ -23,8 +22,6 @@ import type { OpenTransaction } from './transaction.ts'
 // asynchronous commits in a row; the next one waits for the disk, even with others behind it
 const MAX_ASYNCHRONOUS = 16
 const ASYNCHRONOUS_MS = 5 // milliseconds that the first of them may have waited; then the next one waits for the disk
-
-export const useAsynchronousCommit = sql('relax', "SELECT set_config('synchronous_commit', 'off', true)")
 
 /**
  * Committed, but not known to be on disk. An object, because a promise that resolves with a promise would wait for it.
@@ -76,11 +73,12 @@ export const createCommitQueue = ({ now, flush }: CommitQueueOptions): CommitQue
       },
     )
   }
-  const commit = async ({ beforeCommitWork, transaction, commit: send }: OpenTransaction, isAsynchronous: boolean) => {
+  const commit = async (open: OpenTransaction, isAsynchronous: boolean) => {
+    const { beforeCommitWork } = open
     try {
-      if (isAsynchronous) await transaction.run(useAsynchronousCommit, [])
-      await beforeCommitWork.run(transaction)
-      await send()
+      if (isAsynchronous) open.relax()
+      await beforeCommitWork.run(open.transaction)
+      await open.commit()
     } catch (error) {
       beforeCommitWork.finished(false)
       throw error instanceof ConnectionLost ? error : beforeCommitWork.refuse(error)
@@ -97,7 +95,7 @@ export const createCommitQueue = ({ now, flush }: CommitQueueOptions): CommitQue
     behind -= 1
     try {
       const open = take()
-      const needNot = mayWait()
+      const needNot = mayWait() && !open.publishes
       const isAsynchronous =
         needNot ||
         (behind > 0 && relaxed.length < MAX_ASYNCHRONOUS && (relaxed.length === 0 || now() - since < ASYNCHRONOUS_MS))

@@ -2,6 +2,7 @@
 import type { MikroORM } from '@mikro-orm/core'
 import { type Sql, type SqlParam, sql } from '../contract.ts'
 import { DatabaseUnavailable, MigrationPending } from '../errors.ts'
+import { feedStatus } from '../feed/feed-status.ts'
 import type { HeldLease } from '../lease/hold-lease.ts'
 import type { Opened, OpenOptions } from '../opening.ts'
 import { changesOf, planSchema } from '../schema.ts'
@@ -12,6 +13,7 @@ import { createFence } from './fence.ts'
 import { type LookForPending, watchSchema, whenMigrated } from './follow-schema.ts'
 import { inspectServer } from './inspect.ts'
 import { createLongQuery } from './long-query.ts'
+import { openFeed } from './open-feed.ts'
 import { createOrmSessions } from './orm-sessions.ts'
 import { createPool } from './pool.ts'
 import { createPostgresReader } from './reader.ts'
@@ -114,7 +116,8 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
     await pendingOf(session, options)
     return found
   })
-  const lease = await takeWriterLease(connectorWith(LEASE_LIMITS), options, signal)
+  const own = connectorWith(LEASE_LIMITS)
+  const lease = await takeWriterLease(own, options, signal)
   try {
     await prepareSchema(lease, options, facts.database, (work) => withSession(migrator, signal, work), signal)
   } catch (error) {
@@ -135,6 +138,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
   const reading = createReading({ pool, send, most: Math.floor((size - 1) / 2) || 1, queue: QUEUE, waitMs: WAIT_MS })
   const lookForPending: LookForPending = () => withSession(migrator, undefined, (one) => pendingOf(one, options))
   const schema = isReader ? watchSchema(reader, lookForPending, log) : undefined
+  const feed = await openFeed({ connector: own, lease, database: transactions, options, signal })
   let orm: Promise<MikroORM> | undefined
 
   const openOrm = async (): Promise<MikroORM> => {
@@ -173,12 +177,13 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
           },
           // PostgreSQL also lets COMMITs share a flush, but does not report it.
           commits: { ...transactions.counters },
-          ...(lease === undefined ? {} : { lease: { epoch: lease.epoch, seq: lease.seq } }),
+          ...(lease === undefined ? {} : { lease: { epoch: lease.epoch, seq: lease.commits.known } }),
+          ...feedStatus(options.feed),
         }
       },
       async isShared() {
         const [row] = await reader.all(sessions, [])
-        return Number(row?.n) > pool.status.open + (lease === undefined ? 0 : 1)
+        return Number(row?.n) > pool.status.open + feed.sessions + (lease === undefined ? 0 : 1)
       },
     },
     async check(given) {
@@ -201,8 +206,11 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
     isInPlace: () => true,
     isOutgrown: () => schema?.isOutgrown === true,
     mayAnswer: () => lease === undefined || lease.isValid(),
+    isFollowing: feed.isFollowing,
     async close() {
       await schema?.stop()
+      options.feed.close()
+      await feed.stop()
       await (await orm?.catch(() => undefined))?.close(true)
       await pool.close(CLOSE_MS)
       await lease?.release()

@@ -5,7 +5,7 @@ import {
   DatabaseFull,
   DatabaseUnavailable,
   HeldUp,
-  LeaseLost,
+  LeaseEnded,
   Outdated,
   QueryCancelled,
 } from '../errors.ts'
@@ -35,7 +35,7 @@ export const fromPostgres = (error: unknown): unknown => {
   if (isServerError(error)) return error
   if (error instanceof ConnectionLost) return DatabaseUnavailable().with({ cause: error, detail: error.message })
   if (!(error instanceof PostgresError)) return error
-  if (isFencedOff(error)) return LeaseLost().with({ cause: error })
+  if (isFencedOff(error)) return LeaseEnded().with({ cause: error })
   if (saysOutdated(error)) return Outdated().with({ cause: error })
   const kind = KINDS[error.code] ?? (AWAY.test(error.code) || isFatal(error) ? DatabaseUnavailable : undefined)
   return kind === undefined ? error : kind().with({ cause: error, detail: error.code })

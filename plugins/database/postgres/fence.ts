@@ -1,42 +1,85 @@
 /**
  * The last statement before each COMMIT of the writer, in the same round trip: it fails where this process does not hold
- * the lease any more, and counts the commit where it does. An UPDATE, because takeover changes the same row: either it
- * waits for this transaction, or this statement waits for it and then fails. `FOR KEY SHARE` would let takeover pass, and
- * `FOR SHARE` would make a multixact for each commit. It is the last lock of a transaction, so no deadlock involves it.
+ * the lease any more. A commit that publishes something is counted, and where other servers follow, what it publishes is
+ * stored under its number. An UPDATE, because takeover changes the same row: either it waits for this transaction, or this
+ * statement waits for it and then fails. `FOR KEY SHARE` would let takeover pass, and `FOR SHARE` would make a multixact
+ * for each commit. It is the last lock of a transaction, so no deadlock involves it, and numbers are in the order of
+ * commits.
  */
 import { type Sql, type SqlParam, sql } from '../contract.ts'
+import type { CommitOrder } from '../feed/commit-order.ts'
+import { encodePublications, type Publication } from '../feed/publication.ts'
 import { PostgresError } from './server-error.ts'
 
 const MARK = 'writer lease lost'
 
 // Text that PostgreSQL cannot read as a number, and tells in its error. A division by zero would look like one of another
 // statement. `count` keeps it from being evaluated while planning.
-const check = sql(
-  'fence',
-  `WITH moved AS (UPDATE cluster_mark SET seq = seq + 1 WHERE one = 1 AND epoch = ? RETURNING seq)
+const fence = (name: string, seq: string, more = ''): Sql =>
+  sql(
+    name,
+    `WITH moved AS (UPDATE cluster_mark SET seq = ${seq} WHERE one = 1 AND epoch = ? RETURNING epoch, seq)${more}
    SELECT max(seq) AS seq, CASE WHEN count(*) = 1 THEN 0 ELSE CAST(concat('${MARK} ', count(*)) AS integer) END AS lost FROM moved`,
+  )
+const check = fence('fence', 'seq')
+const count = fence('fence-count', 'seq + 1')
+const tell = fence(
+  'fence-tell',
+  'seq + 1',
+  ', told AS (INSERT INTO cluster_change (seq, epoch, body) SELECT seq, epoch, CAST(? AS bytea) FROM moved)',
 )
 
 /** What the fence asks of the lease of this process, and tells it. */
 export interface FencedLease {
   readonly epoch: number
-  /** A commit has passed as the so-manieth of this database. */
-  passed(seq: number): void
+  /** Whether other servers read what commits publish. */
+  readonly hasFollowers: boolean
+  readonly commits: CommitOrder
   /** A commit was refused: another server may hold the lease. */
   refused(): void
 }
 
-export interface Fence {
-  statement(): { readonly statement: Sql; readonly params: readonly SqlParam[] }
-  passed(rows: readonly Record<string, unknown>[]): void
-  refused(): void
+/** The fence of one transaction. Exactly one of the two functions is called, once. */
+export interface Closing {
+  readonly statement: Sql
+  readonly params: readonly SqlParam[]
+  /** Committed. `rows`: those of the statement. `isDurable`: on disk. */
+  passed(rows: readonly Record<string, unknown>[], isDurable: boolean): void
+  /** Not committed, or nobody knows. */
+  failed(error: unknown): void
 }
 
-export const createFence = (lease: FencedLease): Fence => ({
-  statement: () => ({ statement: check, params: [lease.epoch] }),
-  passed: (rows) => lease.passed(Number(rows[0]?.seq)),
-  refused: () => lease.refused(),
-})
+export interface Fence {
+  /** To be called right before the statement is sent. */
+  close(published: readonly Publication[]): Closing
+  /** Call it before all that is committed is brought to disk, and what it returns when that is done. */
+  flushing(): () => void
+}
+
+export const createFence = (lease: FencedLease): Fence => {
+  const statementFor = (published: readonly Publication[]): Pick<Closing, 'statement' | 'params'> => {
+    if (published.length === 0) return { statement: check, params: [lease.epoch] }
+    if (!lease.hasFollowers) return { statement: count, params: [lease.epoch] }
+    return { statement: tell, params: [lease.epoch, encodePublications(published)] }
+  }
+  return {
+    close(published) {
+      const sent = lease.commits.sent()
+      return {
+        ...statementFor(published),
+        passed: (rows, isDurable) => sent.passed(Number(rows[0]?.seq), published, isDurable),
+        failed(error) {
+          sent.failed()
+          if (isFencedOff(error)) lease.refused()
+        },
+      }
+    },
+    flushing() {
+      const { known } = lease.commits
+      return () => lease.commits.durable(known)
+    },
+  }
+}
 
 /** Whether the fence has refused the transaction. */
 export const isFencedOff = (error: unknown): boolean =>

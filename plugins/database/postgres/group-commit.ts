@@ -4,6 +4,7 @@
  */
 import { isServerError } from '../../../kernel/index.ts'
 import type { BeforeCommitWork } from '../before-commit-work.ts'
+import type { Publication } from '../feed/publication.ts'
 import type { AsynchronouslyCommitted } from './commit-queue.ts'
 import { PoolExhausted } from './errors.ts'
 import { isRefusal, isRetryable, isUnfit } from './failure.ts'
@@ -31,8 +32,12 @@ export interface GroupCommitOptions {
   readonly concurrency: number
   /** Whether later group commits wait for a slow one. */
   readonly inOrder: boolean
-  /** A transaction that begins with these statements. */
-  readonly open: (lease: Lease, steps: readonly BoundStatement[]) => OpenTransaction
+  /** A transaction that begins with these statements, and publishes this. */
+  readonly open: (
+    lease: Lease,
+    steps: readonly BoundStatement[],
+    publications: readonly Publication[],
+  ) => OpenTransaction
   /** Commits the transaction that `take` returns when it is at the front; `isAsynchronous` is called after that. */
   readonly finish: (
     take: () => OpenTransaction,
@@ -96,6 +101,7 @@ export const createPostgresGroupCommit = (options: GroupCommitOptions): GroupCom
       opened = open(
         kept(lease),
         members.flatMap(({ writes }) => writes.steps),
+        members.flatMap(({ writes }) => writes.published),
       )
       for (const { beforeCommitWork } of members) opened.beforeCommitWork.take(beforeCommitWork)
       return opened

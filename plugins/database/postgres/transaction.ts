@@ -6,6 +6,7 @@
 import { BeforeCommitWork } from '../before-commit-work.ts'
 import { insertImmediately, type MaybePromise, type Sql, type SqlParam, sql, type Transaction } from '../contract.ts'
 import { DatabaseUnavailable } from '../errors.ts'
+import type { Publication } from '../feed/publication.ts'
 import { CommitUnknown } from './errors.ts'
 import { fromPostgres, isLost } from './failure.ts'
 import { type Fence, isFencedOff } from './fence.ts'
@@ -21,6 +22,7 @@ export const MAX_BYTES = 1024 * 1024
 const begin = sql('begin', 'BEGIN')
 const commit = sql('commit', 'COMMIT')
 const rollback = sql('rollback', 'ROLLBACK')
+const useAsynchronousCommit = sql('relax', "SELECT set_config('synchronous_commit', 'off', true)")
 const holdNameShared = sql(
   'hold-shared',
   'SELECT 1 AS held FROM (SELECT pg_advisory_xact_lock_shared(hashtextextended(?, 0))) AS l',
@@ -34,6 +36,7 @@ const isRead = ({ postgres }: Sql): boolean => postgres.startsWith('SELECT')
 export interface Writes {
   readonly steps: readonly BoundStatement[]
   readonly bytes: number
+  readonly published: readonly Publication[]
 }
 
 export interface OpenTransaction {
@@ -52,6 +55,10 @@ export interface OpenTransaction {
    * that an earlier statement would have locked.
    */
   secure(): Promise<void>
+  /** COMMIT does not wait for the disk. */
+  relax(): void
+  /** Whether it publishes something: then the disk has to be waited for, by this COMMIT or by a later one. */
+  readonly publishes: boolean
   /** Resolves after COMMIT returned. Throws CommitUnknown when the connection was lost meanwhile. */
   commit(): Promise<void>
   /** Rolls back and releases the session; never throws. */
@@ -74,8 +81,9 @@ export interface TransactionParts {
   readonly turns?: Turns
   /** Whether checks may be left to the server: see `Transaction.assertOptimistically`. */
   readonly assertsOptimistically?: boolean
-  /** Statements of the members of a group commit, which come before all others. */
+  /** Statements of the members of a group commit, which come before all others, and what they publish. */
   readonly steps?: readonly BoundStatement[]
+  readonly publications?: readonly Publication[]
   /** Checked with COMMIT where the transaction may have written; without it, nothing is checked. */
   readonly fence?: Fence | undefined
 }
@@ -87,6 +95,7 @@ export const openTransaction = ({
   turns,
   assertsOptimistically = false,
   steps = [],
+  publications = [],
   fence,
 }: TransactionParts): OpenTransaction => {
   const beforeCommitWork = new BeforeCommitWork()
@@ -97,6 +106,8 @@ export const openTransaction = ({
   let begun = false
   let ended = false
   let presumed = false
+  let isRelaxed = false
+  const published: Publication[] = [...publications]
   let hasWritten = steps.some(({ statement }) => !isRead(statement))
   let failure: unknown
   let endTurn: (() => void) | undefined
@@ -160,25 +171,26 @@ export const openTransaction = ({
     if (failure !== undefined) throw failure
     if (!begun && kept.length === 0) return
     // A single group of statements is a transaction by itself; BEGIN and COMMIT are needed only for several groups.
-    const fenced = hasWritten ? fence : undefined
-    const last = [
-      ...kept,
-      ...(fenced === undefined ? [] : [fenced.statement()]),
-      ...(begun ? [{ statement: commit, params: [] }] : []),
-    ]
     lease ??= await acquire()
     // The session was lost before the commit was sent, so the outcome is known.
     if (!lease.session.isUsable) throw DatabaseUnavailable()
+    const closing = hasWritten ? fence?.close(published) : undefined
+    const last = [
+      ...kept,
+      ...(closing === undefined ? [] : [closing]),
+      ...(begun ? [{ statement: commit, params: [] }] : []),
+    ]
     try {
       const results = await send(lease.session, last)
       if (begun && results.at(-1)?.tag !== 'COMMIT') throw DatabaseUnavailable().with({ detail: results.at(-1)?.tag })
-      fenced?.passed(results.at(begun ? -2 : -1)?.rows ?? [])
+      closing?.passed(results.at(begun ? -2 : -1)?.rows ?? [], !isRelaxed)
     } catch (error) {
-      failure = isLost(error) ? CommitUnknown().with({ cause: error }) : error
-      if (isFencedOff(error)) {
-        fenced?.refused()
-        failure = fromPostgres(error)
-      }
+      failure = isLost(error)
+        ? CommitUnknown().with({ cause: error })
+        : isFencedOff(error)
+          ? fromPostgres(error)
+          : error
+      closing?.failed(error)
       throw failure
     }
   }
@@ -197,7 +209,7 @@ export const openTransaction = ({
       ended = true
       // Nothing was sent, so it holds no locks.
       release()
-      return { steps: kept, bytes }
+      return { steps: kept, bytes, published }
     },
     async secure() {
       if (kept.length > 0) await flush()
@@ -214,6 +226,10 @@ export const openTransaction = ({
       afterCommit(tell) {
         check()
         told.push(tell)
+      },
+      publish(publication) {
+        check()
+        published.push(publication)
       },
       insertDeferred(insert, params, last) {
         return insertImmediately(this, insert, params, last)
@@ -238,6 +254,13 @@ export const openTransaction = ({
         presumed = true
         return true
       },
+    },
+    relax() {
+      isRelaxed = true
+      keep(useAsynchronousCommit, [])
+    },
+    get publishes() {
+      return published.length > 0
     },
     async commit() {
       ended = true

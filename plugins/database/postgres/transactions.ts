@@ -4,7 +4,7 @@
  * process.
  */
 import { type Database, type MaybePromise, sql, type Transaction } from '../contract.ts'
-import { type AsynchronouslyCommitted, createCommitQueue, useAsynchronousCommit } from './commit-queue.ts'
+import { type AsynchronouslyCommitted, createCommitQueue } from './commit-queue.ts'
 import { fromPostgres, isReadOnly, isRefusal, isRetryable, kindOfFailure, saysOutdated } from './failure.ts'
 import type { Fence } from './fence.ts'
 import { createPostgresGroupCommit, type GroupCommit, RolledBackByGroup } from './group-commit.ts'
@@ -64,31 +64,35 @@ const createLanes = (
     queue,
     concurrency: LANES,
     inOrder: false,
-    open: (lease, steps) => openTransaction({ acquire: () => lease, send, steps, fence }),
+    open: (lease, steps, publications) => openTransaction({ acquire: () => lease, send, steps, publications, fence }),
     async finish(take, isAsynchronous) {
       const open = take()
-      if (isAsynchronous()) await open.transaction.run(useAsynchronousCommit, [])
+      if (isAsynchronous() && !open.publishes) open.relax()
       await open.commit()
       return undefined
     },
     committed,
   })
 
+/** Resolves when everything committed before is on disk. */
+const createFlush =
+  ({ pool, send, fence }: TransactionsParts) =>
+  async (): Promise<void> => {
+    const lease = await pool.acquire({ long: true })
+    const flushed = fence?.flushing()
+    try {
+      await send(lease.session, [{ statement: mark, params: [] }])
+      flushed?.()
+    } finally {
+      lease.release()
+    }
+  }
+
 export const createTransactions = (parts: TransactionsParts): Transactions => {
   const { pool, send, now, queue, turnMs = TURN_MS, fence } = parts
   const turns = createTurns(turnMs)
   const counters = { transactions: 0, groups: 0 }
-  const line = createCommitQueue({
-    now,
-    async flush() {
-      const lease = await pool.acquire({ long: true })
-      try {
-        await send(lease.session, [{ statement: mark, params: [] }])
-      } finally {
-        lease.release()
-      }
-    },
-  })
+  const line = createCommitQueue({ now, flush: createFlush(parts) })
   const acquire = (): Lease | Promise<Lease> => pool.tryAcquire({ long: true }) ?? pool.acquire({ long: true })
   const committed = (transactions: number): void => {
     counters.transactions += transactions
@@ -102,8 +106,14 @@ export const createTransactions = (parts: TransactionsParts): Transactions => {
     queue,
     concurrency: 1,
     inOrder: true,
-    open: (lease, steps) =>
-      openTransaction({ acquire: () => lease, send, fence, steps: [{ statement: hurry, params: [] }, ...steps] }),
+    open: (lease, steps, publications) =>
+      openTransaction({
+        acquire: () => lease,
+        send,
+        fence,
+        steps: [{ statement: hurry, params: [] }, ...steps],
+        publications,
+      }),
     finish: line.commitNext,
     committed,
   })
@@ -140,7 +150,7 @@ export const createTransactions = (parts: TransactionsParts): Transactions => {
       let durable: AsynchronouslyCommitted | undefined
       if (!beforeCommitWork.isEmpty) durable = await line.commit(open, mayWait)
       else {
-        if (mayWait) await open.transaction.run(useAsynchronousCommit, [])
+        if (mayWait && !open.publishes) open.relax()
         await open.commit()
       }
       committed(1)

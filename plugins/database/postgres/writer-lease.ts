@@ -1,5 +1,6 @@
 /** Takes the writer lease of a PostgreSQL database and holds it. */
 import { systemClock } from '../../../kernel/index.ts'
+import { createCommitOrder } from '../feed/commit-order.ts'
 import { type HeldLease, holdLease } from '../lease/hold-lease.ts'
 import type { LeaseRow } from '../lease/lease-port.ts'
 import { isProcessGone, ownProcess } from '../lease/own-process.ts'
@@ -17,7 +18,7 @@ const describe = (row: LeaseRow | undefined): string =>
 /** Undefined when another process has it and a command would have to wait, or where no lease is wanted. */
 export const takeWriterLease = async (
   connector: Connector,
-  { lease, random, build, log }: OpenOptions,
+  { lease, feed, random, build, log }: OpenOptions,
   signal?: AbortSignal,
 ): Promise<HeldLease | undefined> => {
   if (lease.mode === 'none' || lease.mode === 'read') return undefined
@@ -40,5 +41,16 @@ export const takeWriterLease = async (
   const won = await takeLease(parts, { signal, waits, onWait: (row) => waits && lease.onWait(describe(row)) })
   if (won === undefined) return undefined
   lease.onTaken()
-  return holdLease(parts, won, lease.onLost)
+  const commits = createCommitOrder({
+    tell(commit) {
+      feed.commit(commit)
+      held.announce(commit)
+    },
+    gap(at) {
+      feed.gap(at)
+      held.announce(at)
+    },
+  })
+  const held = holdLease(parts, won, commits, lease.onLost)
+  return held
 }

@@ -5,6 +5,7 @@ import type BetterSqlite from 'better-sqlite3'
 import { every, isServerError, systemClock } from '../../../kernel/index.ts'
 import type { Database, Sql, SqlParam } from '../contract.ts'
 import { DatabaseGone, DatabaseNotOpened, DatabaseUnavailable } from '../errors.ts'
+import { feedStatus } from '../feed/feed-status.ts'
 import { pause } from '../lease/pause.ts'
 import { TIMES } from '../lease/times.ts'
 import type { Opened, OpenOptions } from '../opening.ts'
@@ -25,6 +26,7 @@ import { createReadWorkers, type ReadWorkers } from './read-workers.ts'
 import { createSqliteReader } from './reader.ts'
 import { checkSingleName } from './single-name.ts'
 import { createPreparedStatements } from './statements.ts'
+import { createTellFeed } from './tell-feed.ts'
 import { createWriter } from './writer.ts'
 
 const LOOK_MS = 1_000 // milliseconds between two checks of the files and the lock, some 10 µs each
@@ -70,6 +72,8 @@ const openOrm = async (handle: BetterSqlite.Database, { plugins, entities }: Ope
   const { openSqliteOrm } = await import('../orm.ts')
   return openSqliteOrm(handle, { entities: await entities(), changes: changesOf(plugins), kind: 'sqlite' })
 }
+
+const ignore = (): void => undefined
 
 const guard = <T>(work: () => T): T => {
   try {
@@ -205,6 +209,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
     () => lockWatch?.hold(),
     () => fileGuard?.confirm(),
     () => (fileGuard?.isLost || lockWatch?.isTaken ? undefined : checkpointer?.committed()),
+    createTellFeed(options.feed, handle.pragma('user_version', { simple: true }) as number),
   )
   for (const one of new Set([handle, readHandle])) mapFile(one, options.sqliteMmapSize)
   const reader = inMemory ? statements : createSqliteReader(handle, createPreparedStatements(readHandle))
@@ -224,14 +229,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
     lockWatch?.hold()
   }
   // Without writes nothing else would check the lock; an idle server takes a lost one again before another server does.
-  const looking =
-    lockWatch &&
-    every(
-      options.clock,
-      LOOK_MS,
-      async () => confirmPlace(),
-      () => undefined,
-    )
+  const looking = lockWatch && every(options.clock, LOOK_MS, async () => confirmPlace(), ignore)
   const database: Opened['database'] = {
     kind: options.kind,
     get: <R>(statement: Sql, params: readonly SqlParam[]) =>
@@ -259,6 +257,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
       kind: options.kind,
       pool: lane?.status ?? { size: 0, busy: 0, waiting: 0 },
       commits: { ...writer.counters },
+      ...feedStatus(options.feed),
     }),
     ...ALONE,
   }
@@ -279,7 +278,9 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
     },
     mayAnswer: () => true,
     isOutgrown: () => false,
+    isFollowing: () => true,
     async close() {
+      options.feed.close()
       await looking?.stop()
       await writer.close()
       await (await orm)?.close(true)

@@ -5,6 +5,7 @@
 import type BetterSqlite from 'better-sqlite3'
 import type { BeforeCommitWork } from '../before-commit-work.ts'
 import type { MaybePromise, Transaction } from '../contract.ts'
+import type { Publication } from '../feed/publication.ts'
 import { fromSqlite } from './failure.ts'
 import type { GroupTransaction } from './group-transaction.ts'
 import type { InsertBuffer } from './insert-buffer.ts'
@@ -24,6 +25,7 @@ export interface FinishedTransaction {
   readonly left: BeforeCommitWork | undefined
   /** To be called after COMMIT. */
   readonly told: readonly (() => void)[]
+  readonly published: readonly Publication[]
 }
 
 export const createSqliteGroupCommit = (
@@ -44,6 +46,7 @@ export const createSqliteGroupCommit = (
     value,
     left: transaction.left,
     told: transaction.told,
+    published: transaction.published,
   })
 
   /**

@@ -2,6 +2,7 @@
 import type BetterSqlite from 'better-sqlite3'
 import { BeforeCommitWork } from '../before-commit-work.ts'
 import type { Sql, SqlParam, Transaction } from '../contract.ts'
+import type { Publication } from '../feed/publication.ts'
 import type { InsertBuffer } from './insert-buffer.ts'
 import type { PreparedStatements } from './statements.ts'
 
@@ -14,14 +15,18 @@ export interface GroupTransaction extends Transaction {
   readonly left: BeforeCommitWork | undefined
   /** What it wants to hear of after COMMIT. */
   readonly told: readonly (() => void)[]
+  /** What it publishes. */
+  readonly published: readonly Publication[]
 }
 
+const NOTHING: readonly Publication[] = []
 const NOBODY: readonly (() => void)[] = []
 
 export const createJobTransaction = (statements: PreparedStatements, insertBuffer: InsertBuffer): GroupTransaction => {
   let wrote = false
   let left: BeforeCommitWork | undefined
   let told: (() => void)[] | undefined
+  let published: Publication[] | undefined
 
   const prepare = (statement: Sql): BetterSqlite.Statement => {
     if (insertBuffer.concerns(statement)) {
@@ -41,6 +46,7 @@ export const createJobTransaction = (statements: PreparedStatements, insertBuffe
       wrote = false
       left = undefined
       told = undefined
+      published = undefined
     },
     get wrote() {
       return wrote
@@ -50,6 +56,13 @@ export const createJobTransaction = (statements: PreparedStatements, insertBuffe
     },
     get told() {
       return told ?? NOBODY
+    },
+    get published() {
+      return published ?? NOTHING
+    },
+    publish(publication) {
+      published ??= []
+      published.push(publication)
     },
     afterCommit(tell) {
       told ??= []

@@ -53,6 +53,8 @@ export const createWriter = (
   confirm: () => void,
   /** Called after each COMMIT; the next one waits for a promise that it returns. */
   onGroup: () => Promise<void> | undefined,
+  /** Called for each COMMIT of a group, when its callers are about to be answered. */
+  onDone: (done: readonly FinishedTransaction[]) => void,
 ): Writer => {
   const begin = handle.prepare('BEGIN IMMEDIATE')
   const commit = handle.prepare('COMMIT')
@@ -193,6 +195,7 @@ export const createWriter = (
     putWhenIdle()
     await breathe()
     for (const one of done) acknowledge(one)
+    onDone(done)
     const pause = onGroup()
     if (pause !== undefined) await pause
   }

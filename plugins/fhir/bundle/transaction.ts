@@ -40,6 +40,8 @@ const perform = async (
     }
     return await database.transact(work, { isLong })
   } catch (error) {
+    // The match of a conditional reference may have been changed after it was checked: the transaction begins again.
+    if (!isContention(error)) await entries.resolved.verify(run.view)
     const { interaction } = progress
     if (interaction?.entry === undefined || isContention(error)) throw error
     return run.refusals.refuse(interaction.entry, interaction, error)

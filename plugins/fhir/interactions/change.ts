@@ -4,7 +4,14 @@
  * checked. Applied: it was made inside a transaction.
  */
 
-import { type Clock, type Interaction, isServerError, type RequestContext, type Ruling } from '../../../kernel/index.ts'
+import {
+  type Clock,
+  type Interaction,
+  isServerError,
+  type Random,
+  type RequestContext,
+  type Ruling,
+} from '../../../kernel/index.ts'
 import { chain, type Database, type Transaction, type TransactOptions } from '../../database/service.ts'
 import type { Change, Changed, StoredVersion, WriteGuard, WritePath } from '../../storage/service.ts'
 import { Contended, isLongWrite, isStaleFindings } from '../../storage/service.ts'
@@ -70,7 +77,9 @@ export const interactionAbout = ({ interaction }: AddressedChange, { id, found }
 /**
  * Attempts to make a change. One fails when another writer has changed what was located before the transaction began.
  */
-const MAX_ATTEMPTS = 10
+const MAX_ATTEMPTS = 30
+/** Of those in which a large resource was read again, which takes seconds of a thread. */
+const MAX_LARGE_ATTEMPTS = 10
 /** After this time no further attempt begins, because each may have waited for a lock. One of a large body has not. */
 const PATIENCE_MS = 3_000
 
@@ -79,21 +88,41 @@ export const isContention = (error: unknown): boolean => isServerError(error) &&
 export interface RetryParts {
   readonly database: Database
   readonly clock: Clock
+  readonly random: Random
+}
+
+/** Attempts that follow each other at once on PostgreSQL. */
+const AT_ONCE = 3
+const LONGEST_PAUSE_MS = 64
+
+/**
+ * Waits longer with each attempt, from a millisecond to LONGEST_PAUSE_MS: two writers that make each other begin again
+ * would otherwise do so until their attempts are used up. The half of it is chance, so that they do not meet again.
+ */
+const backOff = ({ clock, random }: RetryParts, attempt: number): Promise<void> => {
+  const share = Number.parseInt(random.id().slice(0, 4), 16) / 0xffff
+  const ms = Math.ceil(Math.min(2 ** (attempt - AT_ONCE), LONGEST_PAUSE_MS) * (0.5 + share / 2))
+  return new Promise((resolve) => {
+    clock.deadline(ms).addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 /** Repeats `work` while it throws Contended, within the limits above. */
-export const retryOnContention = async <T>({ database, clock }: RetryParts, work: () => Promise<T>): Promise<T> => {
+export const retryOnContention = async <T>(parts: RetryParts, work: () => Promise<T>): Promise<T> => {
+  const { database, clock } = parts
   const until = clock.monotonic() + PATIENCE_MS
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work()
     } catch (error) {
       const isPatient = isStaleFindings(error) || clock.monotonic() <= until
-      if (attempt === MAX_ATTEMPTS || !isContention(error) || !isPatient) throw error
+      const most = isStaleFindings(error) ? MAX_LARGE_ATTEMPTS : MAX_ATTEMPTS
+      if (attempt >= most || !isContention(error) || !isPatient) throw error
       // On SQLite the other writer's changes may belong to a group that is not committed yet, and a search would not
       // find them. An empty transaction waits for that COMMIT. On PostgreSQL the attempt has waited for a lock, so the
       // changes are committed.
       if (database.kind !== 'postgres') await database.transact(() => undefined)
+      else if (attempt >= AT_ONCE) await backOff(parts, attempt)
     }
   }
 }

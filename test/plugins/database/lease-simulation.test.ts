@@ -7,12 +7,14 @@ import { pino } from 'pino'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Clock } from '../../../kernel/index.ts'
+import { createCommitOrder } from '../../../plugins/database/feed/commit-order.ts'
 import { type HeldLease, holdLease } from '../../../plugins/database/lease/hold-lease.ts'
 import type { LeasePort, LeaseRow } from '../../../plugins/database/lease/lease-port.ts'
 import { takeLease } from '../../../plugins/database/lease/take-lease.ts'
 import { createTenure } from '../../../plugins/database/lease/tenure.ts'
 import { TIMES, type Times } from '../../../plugins/database/lease/times.ts'
 import { createSeededRandom, type SeededRandom } from '../../fuzz/random.ts'
+import { createSimulatedWorld, type SimulatedWorld } from '../../support/simulated-world.ts'
 
 const HISTORIES = 150
 const FAULTS_MS = 60_000 // of faults in each history
@@ -20,37 +22,6 @@ const CALM_MS = 30_000 // after them, one has to hold the lease
 const SERVERS = 3
 
 const log = pino({ level: 'silent' })
-/** All that was started by the last event is done when this resolves. */
-const settle = (): Promise<void> => new Promise(setImmediate)
-
-/** Events in the order of their time. */
-const createWorld = () => {
-  let now = 0
-  let events: { readonly at: number; readonly act: () => void }[] = []
-  return {
-    get now() {
-      return now
-    },
-    after: (ms: number, act: () => void): void => void events.push({ at: now + ms, act }),
-    async run(until: number, check: () => void): Promise<void> {
-      for (;;) {
-        const next = events.reduce<(typeof events)[number] | undefined>(
-          (least, one) => (least === undefined || one.at < least.at ? one : least),
-          undefined,
-        )
-        if (next === undefined || next.at > until) break
-        events = events.filter((one) => one !== next)
-        now = next.at
-        next.act()
-        await settle()
-        check()
-      }
-      now = until
-    },
-  }
-}
-type World = ReturnType<typeof createWorld>
-
 interface Session {
   readonly owner: number
   isOpen: boolean
@@ -73,7 +44,7 @@ const createDatabase = () => {
 /** One process: its clock, whether it runs, and its way to the database. */
 const createProcess = (
   id: number,
-  world: World,
+  world: SimulatedWorld,
   database: ReturnType<typeof createDatabase>,
   random: SeededRandom,
   times: Times,
@@ -157,10 +128,13 @@ const createProcess = (
         renew: (_self, epoch) => ask(() => begin(row.epoch === epoch && row.server === self.server && !row.isReleased)),
         beat: (epoch) =>
           ask(() => {
-            if (row.epoch !== epoch) return false
+            if (row.epoch !== epoch) return undefined
             row.beat += 1
-            return true
+            return { seq: 0, members: [] }
           }),
+        announce: () => ask(() => undefined),
+        attend: () => ask(() => undefined),
+        dismiss: () => ask(() => undefined),
         unlock: () =>
           ask(() => {
             if (database.lock === session) database.lock = undefined
@@ -192,7 +166,8 @@ const createProcess = (
       try {
         const won = await takeLease(parts, { waits: true, onWait: () => undefined })
         if (won === undefined) throw new Error('it gave up')
-        state.lease = holdLease(parts, won, () => {
+        const commits = createCommitOrder({ tell: () => undefined, gap: () => undefined })
+        state.lease = holdLease(parts, won, commits, () => {
           state.isLost = true
         })
         return
@@ -235,7 +210,7 @@ interface Outcome {
 
 const simulate = async (seed: number, times: Times): Promise<Outcome> => {
   const random = createSeededRandom(seed)
-  const world = createWorld()
+  const world = createSimulatedWorld()
   const database = createDatabase()
   const all: ReturnType<typeof createProcess>[] = []
   const add = (): void => void all.push(createProcess(all.length, world, database, random, times))

@@ -53,6 +53,7 @@ test('a later build adds its migrations and the same build does nothing', async 
     'database/0001-pins',
     'database/0002-backlog',
     'database/0003-lease',
+    'database/0004-change',
     'shop/0001-one',
     'shop/0002-two',
   ])
@@ -97,7 +98,13 @@ test('when one migration fails, none is applied and a new file is gone', async (
   await start(path, [withTables('0001-one')])
   await failure(path, [withTables('0001-one'), faulty])
   const names = inspect(path, (handle) => handle.prepare('SELECT name FROM migration ORDER BY id').pluck().all())
-  assert.equal(names, ['database/0001-pins', 'database/0002-backlog', 'database/0003-lease', 'shop/0001-one'])
+  assert.equal(names, [
+    'database/0001-pins',
+    'database/0002-backlog',
+    'database/0003-lease',
+    'database/0004-change',
+    'shop/0001-one',
+  ])
   assert.is(
     inspect(path, (handle) => handle.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'good'").get()),
     undefined,

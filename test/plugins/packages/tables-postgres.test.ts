@@ -36,6 +36,7 @@ const transaction: Transaction = {
   hold: () => undefined,
   queue: () => undefined,
   afterCommit: () => undefined,
+  publish: () => undefined,
   assertOptimistically: () => false,
 }
 /** What the tables ask of a database, on one connection. */

@@ -1,4 +1,5 @@
 /** One fact per operation, whichever way it takes: no more, no less. */
+// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { TestServer } from '../../support/server-with.ts'

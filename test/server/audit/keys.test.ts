@@ -1,4 +1,5 @@
 /** Keys of the chain: with one, without one, with another, and changed. */
+// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createKey } from '../../../plugins/audit/chain/key.ts'

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { temporaryFolder } from '../../support/database-kinds.ts'
+import { createHttpClient, type HttpClient } from '../../support/http-client.ts'
 import { spawnServer } from '../../support/spawn-server.ts'
 import { KEY } from './audited.ts'
 
@@ -12,24 +13,29 @@ const WRITERS = 8
 const folder = temporaryFolder()
 test.after(() => folder.remove())
 
-const send = async (url: string, method: string, body: object): Promise<Response> =>
-  fetch(url, { method, headers: { 'content-type': 'application/fhir+json' }, body: JSON.stringify(body) })
+const send = (client: HttpClient, method: string, url: string, body: object) =>
+  client.send(method, url, { headers: { 'content-type': 'application/fhir+json' }, body: JSON.stringify(body) })
 
 /** `Type/id/_history/version` of what was acknowledged, until the server is gone. */
-const write = async (base: string, writer: number, known: Set<string>, onAcknowledged: () => void): Promise<void> => {
+const write = async (
+  client: HttpClient,
+  writer: number,
+  known: Set<string>,
+  onAcknowledged: () => void,
+): Promise<void> => {
   for (;;) {
     try {
-      const created = await send(`${base}/Patient`, 'POST', { resourceType: 'Patient', active: true })
-      if (created.status === 201) known.add(`Patient/${((await created.json()) as { id: string }).id}/_history/1`)
+      const created = await send(client, 'POST', '/Patient', { resourceType: 'Patient', active: true })
+      if (created.status === 201) known.add(`Patient/${(JSON.parse(created.text) as { id: string }).id}/_history/1`)
       const id = `w${writer}`
-      const updated = await send(`${base}/Basic/${id}`, 'PUT', {
+      const updated = await send(client, 'PUT', `/Basic/${id}`, {
         resourceType: 'Basic',
         id,
         code: { text: String(known.size) },
       })
-      const { meta } = (await updated.json()) as { meta: { versionId: string } }
-      if (updated.ok) known.add(`Basic/${id}/_history/${meta.versionId}`)
-      await fetch(`${base}/Basic/${id}`)
+      const { meta } = JSON.parse(updated.text) as { meta: { versionId: string } }
+      if (updated.status < 300) known.add(`Basic/${id}/_history/${meta.versionId}`)
+      await client.send('GET', `/Basic/${id}`)
       onAcknowledged()
     } catch {
       return
@@ -51,16 +57,18 @@ test(`killed ${ROUNDS} times during concurrent writes, the trail has every chang
   const known = new Set<string>()
   for (let round = 0; round < ROUNDS; round += 1) {
     const server = await spawnServer(path, options)
+    const client = createHttpClient(server.base)
     let acknowledged = 0
     // A different moment in each round, in the middle of whatever the other writers are doing.
     const enough = 5 + ((round * 7) % 20)
     const writers = Array.from({ length: WRITERS }, (_, writer) =>
-      write(server.base, writer, known, () => {
+      write(client, writer, known, () => {
         acknowledged += 1
         if (acknowledged === enough) void server.kill()
       }),
     )
     await Promise.all(writers)
+    client.close()
     assert.ok(acknowledged >= enough, `round ${round} wrote ${acknowledged} times`)
   }
   const server = await spawnServer(path, options)

@@ -1,4 +1,5 @@
 /** An entry of a Bundle that is refused before it is known which interaction it asks for leaves an event. */
+// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { audited, eventsOf, happened, lineOf, send } from './audited.ts'

@@ -1,10 +1,11 @@
 /** Resources whose values are not what their type allows, sent to the whole server: each refused by one place, nothing stored. */
+// database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import references from '../../../plugins/references/index.ts'
 import validation from '../../../plugins/validation/index.ts'
-import { cpuTime } from '../../support/cpu-time.ts'
+import { assertQuick, cpuTime } from '../../support/cpu-time.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
@@ -145,7 +146,7 @@ for (const [row, what, payload, status, code, place] of rows)
     const type = (JSON.parse(payload) as Json).resourceType as string
     const started = cpuTime()
     const answer = await post(type, payload)
-    assert.ok(cpuTime() - started < 1_000)
+    assertQuick(cpuTime() - started, 1_000)
     assert.is(answer.statusCode, status, answer.body.slice(0, 500))
     const { issue } = answer.json() as Json
     const errors = issue.filter(({ severity }: Json) => severity === 'error')
@@ -166,7 +167,7 @@ test('an entity bomb in a narrative is refused at once (row 27)', async () => {
   const started = cpuTime()
   const answer = await post('Patient', patient(`"text":{"status":"generated","div":${JSON.stringify(div)}}`))
   assert.is(answer.statusCode, 422)
-  assert.ok(cpuTime() - started < 100)
+  assertQuick(cpuTime() - started, 100)
 })
 
 test('contained resources that refer to one another in a circle are stored and read (row 28)', async () => {
@@ -220,7 +221,7 @@ test('XML is no form of this server, whatever is in it: nothing is read of it (r
       })
       assert.is(answer.statusCode, status)
       assert.not.match(answer.body, /root:/)
-      assert.ok(cpuTime() - started < 50)
+      assertQuick(cpuTime() - started, 50)
     }
 })
 
@@ -230,7 +231,7 @@ test('a QuestionnaireResponse of ten thousand items is answered within a second,
   const started = cpuTime()
   const answer = await post('QuestionnaireResponse', `{${head},"item":[${flat.join(',')}]}`)
   assert.is(answer.statusCode, 201, answer.body.slice(0, 300))
-  assert.ok(cpuTime() - started < 1_000)
+  assertQuick(cpuTime() - started, 1_000)
   const deep = `${'{"linkId":"a","item":['.repeat(10_000)}{"linkId":"a"}${']}'.repeat(10_000)}`
   const refused = await post('QuestionnaireResponse', `{${head},"item":[${deep}]}`)
   assert.is(refused.statusCode, 400)
@@ -251,7 +252,7 @@ test('a ValueSet of a million codes and ValueSets that include each other are ju
     const started = cpuTime()
     const headers = { 'content-type': 'application/fhir+json' }
     const answer = await server.inject({ method: 'POST', url: '/ValueSet/$validate', headers, payload })
-    assert.ok(cpuTime() - started < 2_000, about)
+    assertQuick(cpuTime() - started, 2_000, about)
     assert.ok(
       statuses.includes(answer.statusCode as never),
       `${about}: ${answer.statusCode} ${answer.body.slice(0, 300)}`,

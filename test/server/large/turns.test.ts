@@ -7,13 +7,14 @@ import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
 import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { until } from '../../support/until.ts'
 
-const SIZES = { bytes: 10 * 1024 * 1024, entries: 60_000 }
+const MEGA = 1024 * 1024
+const SIZES = { bytes: 6 * MEGA, entries: 36_000 }
 /**
- * Of CPU time, which grows to twice as much where the cores are shared with others: `npm run check:bodies` prints the
- * figures of a quiet machine. Read, checked and indexed in one turn most of these bodies took from 200 ms to seconds.
+ * Of CPU time: `npm run check:bodies` prints the figures of larger bodies on a quiet machine. Read, checked and indexed in
+ * one turn most of these bodies take from 120 ms to seconds.
  */
-const MAX_MS = 100
-const MAX_BYTES = 2 * 1024 * 1024 * 1024 // of memory, with four bodies at once
+const MAX_MS = 60
+const MAX_BYTES = 1536 * MEGA // of memory, with four bodies at once
 
 let fresh: FreshDatabase
 let server: SpawnedServer
@@ -62,14 +63,31 @@ test('the resource that large ones refer to is stored', async () => {
 })
 
 const bodies = largeBodies(SIZES, 'stored')
+const collection = bodies.find(({ name }) => name === 'collection') as LargeBody
+
+/** CPU time of reading such a body and writing it again in one go, which is no short turn, on this machine at this moment. */
+const plainMs = (): number => {
+  const text = collection.body.toString()
+  const { user, system } = process.cpuUsage()
+  JSON.stringify(JSON.parse(text))
+  const used = process.cpuUsage({ user, system })
+  return (used.user + used.system) / 1000
+}
+/** On a machine whose cores are slow or shared with others all of it takes more: what a turn takes is held against the plain way there. */
+const assertShort = (most: number, what = 'it'): void => {
+  if (most < MAX_MS) return
+  const plain = plainMs()
+  assert.ok(most < 2 * plain, `${what} took ${most} ms in one turn; the plain way takes ${plain} ms`)
+}
+
 for (const one of bodies)
-  test(`${one.name}: answered in turns of less than ${MAX_MS} ms`, async () => {
+  test(`${one.name}: answered in short turns`, async () => {
     await turns()
     const { status, text } = await send(one)
     assert.ok(one.status.includes(status), `${status} ${text.slice(0, 300)}`)
     assert.ok(text.length < 8_000_000, `${text.length} characters`)
     const { most } = await turns()
-    assert.ok(most < MAX_MS, `${most} ms in one turn`)
+    assertShort(most)
   })
 
 for (const [what, query, accept] of [
@@ -80,7 +98,7 @@ for (const [what, query, accept] of [
   ['in a search', '', 'search'],
   ['in its history', '/_history?_count=1', 'gzip'],
 ] as const)
-  test(`a large resource is read ${what} in turns of less than ${MAX_MS} ms`, async () => {
+  test(`a large resource is read ${what} in short turns`, async () => {
     await turns()
     const url =
       accept === 'search' ? `${server.base}/Bundle?_id=stored&_elements=type` : `${server.base}/Bundle/stored${query}`
@@ -88,10 +106,10 @@ for (const [what, query, accept] of [
     assert.is(answer.status, 200)
     assert.ok((await answer.arrayBuffer()).byteLength > 100)
     const { most } = await turns()
-    assert.ok(most < MAX_MS, `${most} ms in one turn`)
+    assertShort(most)
   })
 
-test(`labels of a large resource are read, added and taken away in turns of less than ${MAX_MS} ms`, async () => {
+test('labels of a large resource are read, added and taken away in short turns', async () => {
   const labels = [{ name: 'meta', valueMeta: { tag: [{ system: 'http://tags.example', code: 'large' }] } }]
   const given = Buffer.from(JSON.stringify({ resourceType: 'Parameters', parameter: labels }))
   const label = async (operation: string): Promise<string> => {
@@ -101,15 +119,13 @@ test(`labels of a large resource are read, added and taken away in turns of less
     const { status, text } = await send({ method, path: `/Bundle/stored/${operation}`, headers: JSON_HEADERS, body })
     assert.is(status, 200, text)
     const { most } = await turns()
-    assert.ok(most < MAX_MS, `${operation}: ${most} ms in one turn`)
+    assertShort(most, operation)
     return text
   }
   assert.match(await label('$meta-add'), /"large"/)
   assert.match(await label('$meta'), /"large"/)
   assert.not.match(await label('$meta-delete'), /"large"/)
 })
-
-const collection = bodies.find(({ name }) => name === 'collection') as LargeBody
 
 test('four at once are answered, within bounded memory', async () => {
   await turns()
@@ -119,7 +135,7 @@ test('four at once are answered, within bounded memory', async () => {
     [201, 201, 201, 201],
   )
   const { most, rss } = await turns()
-  assert.ok(most < MAX_MS, `${most} ms in one turn`)
+  assertShort(most)
   assert.ok(rss < MAX_BYTES, `${rss} bytes`)
 })
 
@@ -141,7 +157,7 @@ test('a stored large resource is deleted in short turns, and is gone from the in
   const { status } = await send({ method: 'DELETE', path: '/Bundle/stored', headers: {}, body: Buffer.alloc(0) })
   assert.is(status, 204)
   const { most } = await turns()
-  assert.ok(most < MAX_MS, `${most} ms in one turn`)
+  assertShort(most)
   const found = (await (await fetch(`${server.base}/Bundle?_id=stored&_summary=count`)).json()) as { total: number }
   assert.is(found.total, 0)
 })
@@ -176,11 +192,11 @@ test('for a caller with limited access the same turns are short', async () => {
     const { status, text } = await send(one)
     assert.ok(one.status.includes(status), `${one.name}: ${status} ${text.slice(0, 300)}`)
     const { most } = await turns()
-    assert.ok(most < MAX_MS, `${one.name}: ${most} ms in one turn`)
+    assertShort(most, one.name)
     if (one.method === 'DELETE') continue
     assert.is((await fetch(`${server.base}/Bundle/limited`)).status, 200)
     const { most: ofRead } = await turns()
-    assert.ok(ofRead < MAX_MS, `a read after ${one.name}: ${ofRead} ms in one turn`)
+    assertShort(ofRead, `a read after ${one.name}`)
   }
 })
 

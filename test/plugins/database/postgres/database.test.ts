@@ -201,7 +201,7 @@ test('servers that start together on an empty database migrate it once', async (
     .all<{ name: string }>(sql('t.recorded', 'SELECT name FROM migration ORDER BY id'), [])
   assert.equal(
     names.map(({ name }) => name),
-    ['database/0001-pins', 'database/0002-backlog', 'database/0003-lease', 'things/0001-thing'],
+    ['database/0001-pins', 'database/0002-backlog', 'database/0003-lease', 'database/0004-change', 'things/0001-thing'],
   )
   for (const one of kernels) await one.stop()
   await until(

@@ -35,7 +35,7 @@ interface Place {
   readonly db: Database
   /** What a server does that takes over. */
   takeOver(): Promise<unknown>
-  marks(): Promise<{ readonly epoch: number; readonly seq: number }>
+  marks(): Promise<{ readonly epoch: number; readonly seq: number; readonly rows: number }>
 }
 const withPlace = async (work: (place: Place) => Promise<void>): Promise<void> => {
   made += 1
@@ -56,7 +56,9 @@ const withPlace = async (work: (place: Place) => Promise<void>): Promise<void> =
       takeOver: () =>
         other.query('UPDATE cluster_mark SET epoch = epoch + 1; UPDATE cluster_lease SET epoch = epoch + 1'),
       async marks() {
-        const { rows } = await other.query('SELECT epoch::int, seq::int FROM cluster_mark')
+        const { rows } = await other.query(
+          'SELECT epoch::int, seq::int, (SELECT count(*)::int FROM cluster_change) AS rows FROM cluster_mark',
+        )
         return rows[0]
       },
     })
@@ -85,26 +87,36 @@ const WAYS: Readonly<Record<string, (transaction: Transaction, id: number) => Pr
   },
 }
 
-for (const [way, work] of Object.entries(WAYS))
-  test(`after another server took over, a transaction that ${way} stores nothing, and the server ends`, () =>
-    withPlace(async ({ kernel, db, takeOver, marks }) => {
-      await db.transact((transaction) => work(transaction, 1))
-      const before = await marks()
-      assert.is(before.seq, 1, 'each commit is counted')
-      const stored = await db.all(ids, [])
-      const late = db.transact(async (transaction) => {
-        await work(transaction, 2)
-        // Between the work and the fence.
-        await takeOver()
-      })
-      assert.is(await keyOf(late), 'database/lease-lost')
-      assert.equal(await db.all(ids, []), stored)
-      assert.equal(await marks(), { epoch: before.epoch + 1, seq: 1 })
-      const { error, exitCode } = await kernel.failed
-      assert.is(error.key, 'database/lease-lost')
-      assert.is(exitCode, 75)
-      assert.is((await kernel.inject('/x')).statusCode, 503)
-    }))
+/** What is published has a row: until its first beat a server does not know that nobody follows. */
+const VARIANTS: Readonly<Record<string, boolean>> = { '': false, ' and publishes something': true }
+
+for (const [variant, publishes] of Object.entries(VARIANTS))
+  for (const [way, given] of Object.entries(WAYS))
+    test(`after another server took over, a transaction that ${way}${variant} stores nothing, and the server ends`, () =>
+      withPlace(async ({ kernel, db, takeOver, marks }) => {
+        const counted = publishes ? 1 : 0
+        const work = async (transaction: Transaction, id: number): Promise<void> => {
+          if (publishes) transaction.publish({ about: 'job' })
+          await given(transaction, id)
+        }
+        await db.transact((transaction) => work(transaction, 1))
+        const before = await marks()
+        assert.is(before.seq, counted, 'each commit that publishes something is counted')
+        assert.is(before.rows, counted)
+        const stored = await db.all(ids, [])
+        const late = db.transact(async (transaction) => {
+          await work(transaction, 2)
+          // Between the work and the fence.
+          await takeOver()
+        })
+        assert.is(await keyOf(late), 'database/lease-ended')
+        assert.equal(await db.all(ids, []), stored)
+        assert.equal(await marks(), { ...before, epoch: before.epoch + 1 })
+        const { error, exitCode } = await kernel.failed
+        assert.is(error.key, 'database/lease-lost')
+        assert.is(exitCode, 75)
+        assert.is((await kernel.inject('/x')).statusCode, 503)
+      }))
 
 test('those that share a COMMIT are refused together, and none runs again', () =>
   withPlace(async ({ db, takeOver }) => {
@@ -121,7 +133,7 @@ test('those that share a COMMIT are refused together, and none runs again', () =
         ),
       ),
     )
-    assert.equal([...new Set(keys)], ['database/lease-lost'])
+    assert.equal([...new Set(keys)], ['database/lease-ended'])
     assert.is(runs, 20)
     assert.equal(await db.all(ids, []), [{ id: 1 }])
   }))

@@ -1,0 +1,61 @@
+/**
+ * The feed of changes: what every commit has published, on every server of the database, in the order of commits. Caches
+ * and live queries follow it.
+ */
+import { defineService } from '../../../kernel/index.ts'
+import type { Publication } from './publication.ts'
+
+/** A place in the order of commits: all commits up to `seq` of an epoch, and those of earlier epochs. */
+export interface FeedPosition {
+  /** Counts the times that a server became primary. */
+  readonly epoch: number
+  /** Counts commits that published something; goes on through all epochs. */
+  readonly seq: number
+}
+
+/** One COMMIT, which may have been that of several transactions. Its place is the one right behind it. */
+export interface FeedCommit extends FeedPosition {
+  readonly published: readonly Publication[]
+}
+
+export interface FeedListener {
+  /** For the log. */
+  readonly name: string
+  /** Called for each commit once it is on disk, in the order of `seq`, without a number left out. It must not wait. */
+  commit(commit: FeedCommit): void
+  /**
+   * Commits up to this place are not told, or commits that were told are lost: whatever was kept may be wrong. What
+   * follows is told again.
+   */
+  gap(at: FeedPosition): void
+}
+
+export interface FeedStatus extends FeedPosition {
+  /** Commits that this server knows to be there and has not told its listeners of. */
+  readonly lag: number
+}
+
+export interface ChangeFeed {
+  /**
+   * True where the listeners hear of each commit of every server. False before the start, and for a process that writes
+   * beside others without the writer lease: then what is kept has to be looked up again after a while.
+   */
+  readonly isComplete: boolean
+  /** The last commit that listeners were told of. Undefined before the start. */
+  readonly status: FeedStatus | undefined
+  /**
+   * Adds a listener, which is told what follows `status`. Where a page is to be completed by what the feed tells, call
+   * this before the page is read. The function that is returned removes the listener.
+   */
+  listen(listener: FeedListener): () => void
+  /**
+   * Looks into the database once, and resolves when listeners were told of all that it had on disk; at once on the server
+   * that writes. `reach`: a place that is known to be on disk, such as one that a client was told. Rejects where the
+   * database does not answer.
+   */
+  look(reach?: FeedPosition): Promise<void>
+  /** Resolves when `status` has changed, or when the signal aborts. */
+  changed(signal: AbortSignal): Promise<void>
+}
+
+export const ChangeFeed = defineService<ChangeFeed>('cluster.feed')

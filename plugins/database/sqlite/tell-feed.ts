@@ -1,0 +1,15 @@
+/** The feed of changes of a SQLite database: commits are counted in memory, as only this process sees them. */
+import type { FeedHub } from '../feed/feed-hub.ts'
+import type { FinishedTransaction } from './group-commit.ts'
+
+/** `epoch`: the number of this start. The function is given the transactions of each COMMIT, in their order. */
+export const createTellFeed = (hub: FeedHub, epoch: number): ((done: readonly FinishedTransaction[]) => void) => {
+  let seq = 0
+  hub.open({ epoch, seq }, { known: () => seq, look: async () => undefined })
+  return (done) => {
+    const published = done.flatMap((one) => one.published)
+    if (published.length === 0) return
+    seq += 1
+    hub.commit({ epoch, seq, published })
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * The feed of changes on PostgreSQL: creates over eight connections with and without a server that follows, in turns on one
+ * server, and the time until a follower has heard of a change.
+ */
+import pg from 'pg'
+import { createKernel, type Kernel } from '../../../kernel/index.ts'
+import { makeDatabasePlugin } from '../../../plugins/database/database-plugin.ts'
+import { ChangeFeed } from '../../../plugins/database/service.ts'
+import { startPostgres } from '../../support/postgres.ts'
+import type { Bench, Figure } from '../bench.ts'
+import { compare, type Round } from '../compare.ts'
+import { makeObservation } from '../corpus/clinical.ts'
+import { createDice } from '../corpus/random.ts'
+import { housePlugins, settingsFor } from '../plugins.ts'
+import { both, percent } from '../table.ts'
+
+const CONNECTIONS = 8
+const CREATES = 2_000 // of a round
+const HEARD = 1_000 // creates whose way to a follower is measured
+const BEAT_MS = 1_200 // a little more than between two beats, with which the primary hears who follows
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+export const feed: Figure = {
+  name: 'feed',
+  description: 'creates on PostgreSQL with and without a server that follows, and when that one hears of them',
+  async run(bench: Bench) {
+    const server = await startPostgres({ settings: { fsync: 'on', synchronous_commit: 'on' } })
+    try {
+      await server.createDatabase('feed')
+      const postgres = { kind: 'postgres', postgres_url: server.url(undefined, 'feed') }
+      const start = async (plugins: typeof housePlugins, settings: Record<string, unknown>): Promise<Kernel> => {
+        const kernel = await createKernel({ plugins, settings, log: { level: 'silent' } })
+        await kernel.start()
+        return kernel
+      }
+      const primary = await start(
+        housePlugins,
+        settingsFor(housePlugins, { database: postgres, conformance: { reference_policy: 'fhir' } }),
+      )
+      const client = new pg.Client(postgres.postgres_url)
+      await client.connect()
+      const dice = createDice(3)
+      const create = async (): Promise<void> => {
+        const payload = makeObservation(dice, 'Patient/p1', 'Encounter/e1')
+        const headers = { 'content-type': 'application/fhir+json' }
+        const { statusCode, body } = await primary.inject({ method: 'POST', url: '/Observation', headers, payload })
+        if (statusCode !== 201) throw new Error(body)
+      }
+      const createMany = async (): Promise<Round> => {
+        let left = CREATES
+        const cpu = process.cpuUsage()
+        const started = performance.now()
+        const lane = async (): Promise<void> => {
+          for (; left > 0; ) {
+            left -= 1
+            await create()
+          }
+        }
+        await Promise.all(Array.from({ length: CONNECTIONS }, lane))
+        const seconds = (performance.now() - started) / 1000
+        const { user, system } = process.cpuUsage(cpu)
+        return { perSecond: CREATES / seconds, cpu: (user + system) / CREATES, busy: (user + system) / 1e6 / seconds }
+      }
+      /** A member that is recorded and reads nothing: what it would take is not the primary's. */
+      const followed = async (): Promise<Round> => {
+        await client.query(
+          "INSERT INTO cluster_member (server, role, host, pid, build, beat, epoch, seq, at) VALUES ('bench', 'replica', '', 0, '', 0, 0, 0, now())",
+        )
+        await pause(BEAT_MS)
+        const round = await createMany()
+        const { rows } = await client.query('SELECT count(*)::int AS n FROM cluster_change')
+        await client.query('DELETE FROM cluster_member; TRUNCATE cluster_change')
+        if (rows[0].n === 0) throw new Error('the commits had no rows')
+        return round
+      }
+      const alone = async (): Promise<Round> => {
+        await pause(BEAT_MS)
+        return createMany()
+      }
+      bench.say('creating, to compile')
+      await createMany()
+      bench.say('creating with and without a follower')
+      const created = await compare(bench.rounds, followed, alone)
+      bench.report({
+        figure: 'PostgreSQL create, followed / not',
+        required: '≥ 95 %',
+        measured: percent(created.speed.median),
+        spread: `${percent(created.speed.least)} … ${percent(created.speed.most)}`,
+        ok: created.speed.median >= 0.95,
+        beside: both(created),
+      })
+
+      bench.say('waiting for a follower to hear')
+      const follower = await start([makeDatabasePlugin({ hasLease: true, follows: true })], { database: postgres })
+      await pause(BEAT_MS)
+      const heard = follower.get(ChangeFeed)
+      const own = primary.get(ChangeFeed)
+      const times: number[] = []
+      const waiting = new Map<number, number>()
+      const tell = (seq: number): void => {
+        const since = waiting.get(seq)
+        if (since !== undefined) times.push(performance.now() - since)
+      }
+      own.listen({ name: 'bench', commit: ({ seq }) => void waiting.set(seq, performance.now()), gap: () => undefined })
+      heard.listen({ name: 'bench', commit: ({ seq }) => tell(seq), gap: () => undefined })
+      for (let n = 0; n < HEARD; n += 1) await create()
+      await pause(BEAT_MS)
+      const sorted = times.toSorted((one, other) => one - other)
+      const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? Number.NaN
+      bench.report({
+        figure: 'change on disk → heard by a follower, p99',
+        required: '≤ 20 ms',
+        measured: `${at(0.99).toFixed(1)} ms`,
+        spread: `${at(0).toFixed(1)} … ${(sorted.at(-1) ?? Number.NaN).toFixed(1)} ms`,
+        ok: at(0.99) <= 20 && times.length > HEARD * 0.99,
+        beside: `p50 ${at(0.5).toFixed(1)} ms of ${times.length}`,
+      })
+      await follower.stop()
+      await client.end()
+      await primary.stop()
+    } finally {
+      await server.stop()
+    }
+  },
+}
