@@ -115,6 +115,33 @@ export const readSuperseded = sql(
   'fhir.vread',
   `SELECT ${HISTORY_COLUMNS} FROM resource r JOIN history h ON h.rid = r.rid WHERE r.type = ? AND r.id = ? AND h.ver = ?`,
 )
+
+/** Stored bytes of several versions that are read at once: the rows after these come without a body and with `fits` 0. */
+const SEVERAL_BYTES = 4 * 1024 * 1024
+/**
+ * Reads several versions. The parameter is JSON, a list of pairs. `first` and `second` are the columns of `table`, alias `x`,
+ * that are equal to the two of a pair. `at` is the place in the list.
+ */
+const readPairs = (name: string, table: string, [first, second]: readonly [string, string], isText: boolean) => {
+  const list = {
+    sqlite: "SELECT key AS at, value ->> '$[0]' AS one, value ->> '$[1]' AS two FROM json_each(?)",
+    postgres: `SELECT (t.at - 1)::int AS at, (t.pair ->> 0)::bigint AS one, ${isText ? 't.pair ->> 1' : '(t.pair ->> 1)::int'} AS two FROM jsonb_array_elements(?::jsonb) WITH ORDINALITY AS t(pair, at)`,
+  }
+  const size = 'coalesce(length(x.body), 0)'
+  // CROSS JOIN keeps SQLite from reading the table before the list.
+  const readFrom = (pairs: string): string => `SELECT s.at, s.fits, x.rid, x.type, r.id, x.ver, x.upd, x.flags,
+      CASE WHEN s.fits = 1 THEN x.body END AS body
+    FROM (SELECT w.at, w.one, w.two, CASE WHEN sum(${size}) OVER (ORDER BY w.at) - ${size} < ${SEVERAL_BYTES} THEN 1 ELSE 0 END AS fits
+      FROM (${pairs}) w CROSS JOIN ${table} x WHERE x.${first} = w.one AND x.${second} = w.two) s
+    CROSS JOIN ${table} x CROSS JOIN resource r
+    WHERE x.${first} = s.one AND x.${second} = s.two AND r.rid = x.rid ORDER BY s.at`
+  return sql(name, { sqlite: readFrom(list.sqlite), postgres: readFrom(list.postgres) })
+}
+/** The current versions of a list of codes of types and ids. */
+export const readSeveralCurrent = readPairs('fhir.read-several', 'resource', ['type', 'id'], true)
+/** The superseded versions of a list of resource keys and numbers. */
+export const readSeveralSuperseded = readPairs('fhir.vread-several', 'history', ['rid', 'ver'], false)
+export type SeveralRow = VersionRow & { readonly at: number; readonly fits: number }
 export const insertResource = sql('fhir.insert', `INSERT INTO resource (${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)`)
 export const archiveCurrent = sql(
   'fhir.archive',

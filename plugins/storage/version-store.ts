@@ -3,6 +3,7 @@ import type { Clock } from '../../kernel/index.ts'
 import { type AloneOptions, chain, type Database, type MaybePromise, type Transaction } from '../database/service.ts'
 import { createVersionCache } from './cache/version-cache.ts'
 import { createHistory, type HistoryPage, type HistoryQuery } from './history.ts'
+import { createReadsSeveral, type ReadsSeveral } from './read-several.ts'
 import { createBlockKeys, createCountedKeys, type Keys } from './resource-keys.ts'
 import { type RowSource, rowSourceOf } from './row-source.ts'
 import {
@@ -41,7 +42,7 @@ export interface Reads {
 }
 
 /** Reads of committed versions, and the functions that a write needs. */
-export interface VersionStore extends Reads, VersionLocks {
+export interface VersionStore extends Reads, ReadsSeveral, VersionLocks {
   readonly database: Database
   readonly types: TypeCodes
   readonly versionClock: VersionClock
@@ -129,6 +130,7 @@ export const openVersionStore = async ({
     read,
     vread: vreadFrom(database, read),
     history: (query, signal) => history(database, query, signal),
+    ...createReadsSeveral(database, codes),
     isCurrent(version) {
       const cached = isAlone ? cache?.get(version.type, version.id) : undefined
       return cached === undefined ? isCurrentIn(database, version) : cached.version === version.version
@@ -137,10 +139,11 @@ export const openVersionStore = async ({
       const readHere: Reads['read'] = async (type, id) =>
         toVersion(type, await transaction.get<VersionRow>(readCurrent, [codes.code(type) ?? 0, id]))
       const source = rowSourceOf(transaction)
-      const reads: Reads = {
+      const reads: Reads & ReadsSeveral = {
         read: readHere,
         vread: vreadFrom(transaction, readHere),
         history: (query, signal) => history(source, query, signal),
+        ...createReadsSeveral(source, codes),
         isCurrent: (version) => isCurrentIn(transaction, version),
       }
       return Object.assign(Object.create(store), reads)

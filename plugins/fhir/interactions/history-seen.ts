@@ -3,7 +3,7 @@
  * Reading goes on until the page is full and one more visible version is found, so that neither the length of a page
  * nor a next link reveals hidden versions.
  */
-import { type Clock, createPause, type RequestContext, type Ruling } from '../../../kernel/index.ts'
+import type { Clock, RequestContext, Ruling } from '../../../kernel/index.ts'
 import { SEARCH_MS } from '../../search/service.ts'
 import type { HistoryPage, HistoryQuery, StoredVersion } from '../../storage/service.ts'
 import { NotFound } from '../../storage/service.ts'
@@ -11,6 +11,8 @@ import { HistoryTooLong } from '../errors.ts'
 import type { View } from '../view.ts'
 
 const MIN_READ = 100 // versions read at once, however small the page is
+const MAX_READ = 500 // versions read at once after many hidden ones; a larger page is read as one
+const MIN_DECIDED = 20 // versions decided on at once
 const PAGE_BYTES = 16 * 1024 * 1024 // stored bytes of a page, as in histories without restrictions
 
 type Looking = Pick<View, 'reads' | 'access'> & { readonly clock: Clock }
@@ -30,20 +32,28 @@ async function* seenVersions(
   const right = query.id === undefined ? 's' : 'r'
   const late = clock.deadline(SEARCH_MS)
   const signal = AbortSignal.any([request.signal, late])
-  // Reads from SQLite are synchronous, so other requests run only during this pause.
-  const pause = createPause()
+  const asking = { ownUrl: request.ownUrl, caller: request.caller, signal }
   let { before } = query
+  let count = Math.max(query.count, MIN_READ)
+  // So many are decided on together as may fill the page. Each further reading, and each further decision, is of twice
+  // as many: a page costs few statements where most versions are hidden.
+  let decided = Math.max(query.count + 1, MIN_DECIDED)
   try {
     do {
-      const page = await reads.history({ ...query, before, count: Math.max(query.count, MIN_READ) }, signal)
-      for (const version of page.versions) {
-        const allowed = access.allows(request, ruling, right, version)
-        if (allowed instanceof Promise ? await allowed : allowed) yield version
-        else passed?.()
-        await pause()
+      const { versions, next } = await reads.history({ ...query, before, count }, signal)
+      for (let at = 0; at < versions.length; ) {
+        const some = versions.slice(at, at + decided)
+        const allowed = await access.allowed(asking, ruling, right, some)
+        for (const version of some) {
+          if (allowed.has(version)) yield version
+          else passed?.()
+        }
         signal.throwIfAborted()
+        at += decided
+        decided *= 2
       }
-      before = page.next
+      before = next
+      count = Math.max(count, Math.min(count * 2, MAX_READ))
     } while (before !== undefined)
   } catch (error) {
     throw late.aborted && !request.signal.aborted ? HistoryTooLong(SEARCH_MS / 1000).with({ cause: error }) : error

@@ -14,6 +14,16 @@ export interface AccessEvaluator {
    */
   allows(request: AccessContext, ruling: Ruling, right: Right, version: StoredVersion): MaybePromise<boolean>
   /**
+   * Returns those of the versions that the right applies to, as `allows` says of each, with few statements for all of
+   * them.
+   */
+  allowed(
+    request: AccessContext,
+    ruling: Ruling,
+    right: Right,
+    versions: readonly StoredVersion[],
+  ): Promise<ReadonlySet<StoredVersion>>
+  /**
    * Returns the current version if the caller may read it, otherwise undefined. `version` was read as the current one.
    * Where its security context decides, it may have been replaced before the context was read: then the version that
    * replaced it is decided on and returned. Throws Contended when that happens too often.

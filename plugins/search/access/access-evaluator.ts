@@ -9,6 +9,7 @@ import { type StoredVersion, UNGUARDED } from '../../storage/service.ts'
 import type { FoundRows } from '../index/index-findings.ts'
 import type { AccessEvaluator } from './access-evaluator-interface.ts'
 import { createAccessFilter, UNRESTRICTED } from './access-filter.ts'
+import { createAllowedVersions } from './allowed-versions.ts'
 import { createGrantCompiler, type GrantCompiler } from './compiled-grants.ts'
 import { type AccessContext, type ContentRightsParts, createContentRights } from './content-rights.ts'
 import { extent } from './extent.ts'
@@ -40,7 +41,8 @@ const createOver = (
 ): AccessEvaluator => {
   const { search, store, now, types } = parts
   const { criteria, registry } = search
-  const { compilerFor, subjectOf, give, allows: allowsItself } = createContentRights(parts, compiler, given)
+  const content = createContentRights(parts, compiler, given)
+  const { compilerFor, subjectOf, give, allows: allowsItself } = content
 
   const contextsFor = (request: AccessContext, ruling: Ruling, version: StoredVersion): SecurityContexts =>
     ruling.covers(['r']) ? [] : contextsOf(version, request.ownUrl)
@@ -107,6 +109,7 @@ const createOver = (
   return {
     filter,
     allows,
+    allowed: createAllowedVersions({ store, allowedItself: content.allowed, contextsFor }),
     readable,
     guardFor(request, ruling, type, rights) {
       if (ruling.covers()) return UNGUARDED

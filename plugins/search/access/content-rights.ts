@@ -1,5 +1,5 @@
 /** Decides by the content of a version whether a right applies to it, without security contexts. */
-import type { RequestContext, Right, Ruling } from '../../../kernel/index.ts'
+import { createPause, type RequestContext, type Right, type Ruling } from '../../../kernel/index.ts'
 import { chain, type MaybePromise, type Transaction } from '../../database/service.ts'
 import type { StoredVersion, VersionStore } from '../../storage/service.ts'
 import type { FoundRows } from '../index/index-findings.ts'
@@ -28,6 +28,12 @@ export interface EvaluatedSearch {
       asking: Pick<RequestContext, 'signal'>,
       required: readonly TypeConditions[],
     ): Promise<readonly StoredVersion[]>
+    /** The numbers of those versions by resource key, without their content. */
+    currentNumbers(
+      rids: readonly number[],
+      asking: Pick<RequestContext, 'signal'>,
+      required: readonly TypeConditions[],
+    ): Promise<ReadonlyMap<number, number>>
   }
   within(transaction: Transaction): EvaluatedSearch
 }
@@ -47,6 +53,13 @@ export interface ContentRights {
   /** Keeps the rows of a large version that were extracted before. */
   give(version: StoredVersion, found: FoundRows): void
   allows(request: AccessContext, ruling: Ruling, right: Right, version: StoredVersion): MaybePromise<boolean>
+  /** Those of the versions that the right applies to. The index is searched once for each type. */
+  allowed(
+    request: AccessContext,
+    ruling: Ruling,
+    right: Right,
+    versions: readonly StoredVersion[],
+  ): Promise<ReadonlySet<StoredVersion>>
 }
 
 /** `given`: rows of large versions that were extracted before. */
@@ -105,34 +118,58 @@ export const createContentRights = (
 
   /**
    * Conditions on other resources are checked in the index, which knows only current versions: a past version is not
-   * shown. The statement that checks them also tells which version it checked, because another one may have become
-   * current since this one was read.
+   * shown. The statement that checks them also tells which versions it checked, because others may have become
+   * current since these ones were read.
    */
-  const holdsByIndex = async (
+  const holdingByIndex = async (
     request: AccessContext,
-    others: readonly CompiledGrants[],
-    version: StoredVersion,
-  ): Promise<boolean> => {
-    const type = store.types.code(version.type) ?? 0
-    const conditions = others.flatMap((one) => one.conditions)
-    const [current] = await executor.versions([version.rid], request, [{ type, conditions }])
-    return current?.version === version.version
+    compiled: readonly CompiledGrants[],
+    type: string,
+    versions: readonly StoredVersion[],
+  ): Promise<readonly StoredVersion[]> => {
+    const conditions = compiled.flatMap((one) => (one.test === undefined ? one.conditions : []))
+    const rids = [...new Set(versions.map(({ rid }) => rid))]
+    const required = [{ type: store.types.code(type) ?? 0, conditions }]
+    const current = await executor.currentNumbers(rids, request, required)
+    return versions.filter(({ rid, version }) => current.get(rid) === version)
   }
 
   const holds = (
     request: AccessContext,
     compiled: readonly CompiledGrants[],
     version: StoredVersion,
-  ): MaybePromise<boolean> => {
-    const result = grantResult(compiled, version, subjectOf)
-    return (
-      result ??
-      holdsByIndex(
-        request,
-        compiled.filter(({ test }) => test === undefined),
-        version,
-      )
-    )
+  ): MaybePromise<boolean> =>
+    grantResult(compiled, version, subjectOf) ??
+    holdingByIndex(request, compiled, version.type, [version]).then((found) => found.length > 0)
+
+  const allowed: ContentRights['allowed'] = async (request, ruling, right, versions) => {
+    const compile = compilerFor(request, ruling)
+    const pause = createPause()
+    const found = new Set<StoredVersion>()
+    for (const [type, list] of Map.groupBy(versions, (one) => one.type)) {
+      const granted = extent(ruling, type, right)
+      if (granted === 'all') for (const version of list) found.add(version)
+      if (granted !== 'some') continue
+      const compiled = await compile(type, right)
+      const undecided: StoredVersion[] = []
+      for (const version of list) {
+        const extracting = withRows(request, compiled, version)
+        if (extracting !== undefined) await extracting
+        const result = grantResult(compiled, version, subjectOf)
+        if (result === true) found.add(version)
+        if (result === undefined) undecided.push(version)
+        const pausing = pause()
+        if (pausing === undefined) continue
+        await pausing
+        request.signal.throwIfAborted()
+      }
+      if (undecided.length === 0) continue
+      // Compiled again, because SQL names the systems that a code had at that time: other requests may have stored more
+      // of them during the pauses.
+      for (const version of await holdingByIndex(request, await compile(type, right), type, undecided))
+        found.add(version)
+    }
+    return found
   }
 
   const allows = (
@@ -148,5 +185,5 @@ export const createContentRights = (
     )
   }
 
-  return { compilerFor, subjectOf, give, allows }
+  return { compilerFor, subjectOf, give, allows, allowed }
 }

@@ -33,6 +33,15 @@ export interface VersionReader {
     asking: Deadline,
     required?: readonly TypeConditions[],
   ): Promise<readonly StoredVersion[]>
+  /**
+   * Numbers of the current versions of these resources by key, like `versions` without their content: of exactly the
+   * versions that match `required`.
+   */
+  currentNumbers(
+    rids: readonly number[],
+    asking: Deadline,
+    required: readonly TypeConditions[],
+  ): Promise<ReadonlyMap<number, number>>
   /** Like `versions`, but adds nothing to the cache: for many resources that are read once. Newest first. */
   passing(rids: readonly number[], asking: Deadline, required: readonly TypeConditions[]): Promise<StoredVersion[]>
 }
@@ -55,9 +64,11 @@ export const createVersionReader = ({ source, types, statements, store, run }: V
 
   const heldOrVersion = (row: VersionRow): StoredVersion => store?.getVersion(row.rid, row.ver) ?? toVersion(row)
 
+  const isCurrent = (rids: readonly number[]): Fragment =>
+    q`${isIn('r.rid', rids as readonly SqlParam[])} AND (r.flags & 1) = 0`
+
   /** SQL for the rows of current resources, unsorted. */
-  const byRids = (rids: readonly number[]): Fragment =>
-    q`SELECT ${COLUMNS} FROM resource r WHERE ${isIn('r.rid', rids as readonly SqlParam[])} AND (r.flags & 1) = 0`
+  const byRids = (rids: readonly number[]): Fragment => q`SELECT ${COLUMNS} FROM resource r WHERE ${isCurrent(rids)}`
 
   const rowsOf = (
     rids: readonly number[],
@@ -93,6 +104,15 @@ export const createVersionReader = ({ source, types, statements, store, run }: V
     version: heldOrVersion,
     fetch,
     versions,
+    async currentNumbers(rids, asking, required) {
+      if (rids.length === 0) return new Map()
+      const found = await run<Pick<VersionRow, 'rid' | 'ver'>>(
+        q`SELECT r.rid, r.ver FROM resource r WHERE ${isCurrent(rids)} AND ${meets('r', required)}`,
+        false,
+        asking,
+      )
+      return new Map(found.map(({ rid, ver }) => [rid, ver]))
+    },
     async passing(
       rids: readonly number[],
       asking: Deadline,
