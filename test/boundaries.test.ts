@@ -215,6 +215,24 @@ const computedImports: Rule = (files) =>
     .filter(({ text }) => /\bimport\s*\(\s*[^'"\s]/.test(codeOf(text)) || /\brequire\s*\(/.test(codeOf(text)))
     .map(({ path }) => `${path} imports a module whose name is computed`)
 
+/**
+ * Files with work that a server may do that does not write otherwise, and that nothing fences: each touches rows of its own,
+ * or adds to counters, in tables that are named here.
+ */
+const SHARED_WORK: Readonly<Record<string, string>> = {
+  'plugins/audit/inbox/inbox-writer.ts': 'audit_inbox',
+  'plugins/limits/account.ts': 'limits_quota',
+  'plugins/limits/fold.ts': 'limits_quota',
+  'plugins/limits/heartbeat.ts': 'limits_server',
+  'plugins/metering/flusher.ts': 'metering_usage',
+  'plugins/request-log/recorder.ts': 'request_log',
+}
+const sharedWork: Rule = (files) =>
+  files
+    .filter(({ path, text }) => PRODUCT.test(path) && /\bshared: true\b/.test(codeOf(text)))
+    .filter(({ path }) => SHARED_WORK[path] === undefined)
+    .map(({ path }) => `${path} does shared work and is not listed with its tables`)
+
 const EMPTY_NAMES = /^(utils?|helpers?|managers?|types|common|misc|shared|lib)$/
 const names: Rule = (files) =>
   files
@@ -432,6 +450,14 @@ const RULES: readonly (readonly [sentence: string, rule: Rule, planted: readonly
       { path: 'plugins/probes/planted.ts', text: 'const one = await import(`../fhir/index.ts`)' },
       { path: 'kernel/planted.ts', text: 'await import(name)' },
       { path: 'cli/planted.ts', text: "createRequire(import.meta.url); require('./world.ts')" },
+    ],
+  ],
+  [
+    'only listed files do work that every server may do',
+    sharedWork,
+    [
+      { path: 'plugins/fhir/planted.ts', text: 'database.transact(work, { shared: true })' },
+      { path: 'plugins/smart/planted.ts', text: 'const ANYWHERE = { asynchronousCommit: true, shared: true }' },
     ],
   ],
   [

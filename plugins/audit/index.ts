@@ -2,18 +2,16 @@
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Fhir } from '../fhir/service.ts'
-import { createBlockWriter } from './blocks/block-writer.ts'
 import { createKeyRing } from './chain/key.ts'
 import { auditSection } from './config.ts'
 import * as errors from './errors.ts'
+import { createPlace } from './inbox/event-place.ts'
 import { createIntake } from './intake/intake.ts'
 import { createEventQueue } from './intake/queue.ts'
 import { createAnonymousRefusalThrottle } from './intake/refusal-throttle.ts'
 import { auditRoutes } from './routes.ts'
 import { createAuditSearch } from './search/find.ts'
 import { auditMigrations } from './tables.ts'
-import { createTrailMaintenance } from './trail/maintenance.ts'
-import { createTrail } from './trail/trail.ts'
 import { createVerifier } from './verify/verifier.ts'
 
 const READ_AT =
@@ -29,21 +27,22 @@ export default definePlugin({
   errors,
   commands: { audit: async () => (await import('./commands/audit.ts')).default },
   enabled: ({ audit }) => audit.enabled,
-  setup({ config: { audit }, needs: { database }, optional, hooks, run, routes, clock, log }) {
-    const { key, previous_keys: previousKeys } = audit
-    const keys = createKeyRing(key, previousKeys)
-    const blocks = createBlockWriter({ database, clock, log })
-    const trail = createTrail({ database, keys, blocks, clock, log })
-    const queue = createEventQueue({ trail, clock, log })
+  setup({ config: { audit }, needs: { database }, optional, hooks, run, routes, busy, clock, random, log }) {
+    const keys = createKeyRing(audit.key, audit.previous_keys)
+    const trail = createPlace({ database, keys, busy, clock, random, log })
+    const queue = createEventQueue({ trail: trail.writer, clock, log })
     const sampler = createAnonymousRefusalThrottle(audit.unattributed_per_second)
     const { reads, include_query: includeQuery, retention_days: retentionDays } = audit
-    const intake = createIntake({ trail, queue, sampler, reads, includeQuery, clock })
-    const { flush } = intake
-    const keeper = createTrailMaintenance({ database, keys, trail, blocks, queue, flush, retentionDays, clock, log })
+    const intake = createIntake({ trail: trail.writer, queue, sampler, reads, includeQuery, clock })
+    const keeper = trail.keptBy({ queue, flush: intake.flush, retentionDays })
     hooks.onAudit.tap('append to the trail', intake.record)
     hooks.meter.tap('append refusals without an event', intake.used)
     optional(Fhir)?.ownsType('AuditEvent', 'is made by the server, of what happens', READ_AT)
-    const verify = createVerifier(database, { key, previousKeys })
+    const verify = createVerifier(database, { key: audit.key, previousKeys: audit.previous_keys })
+    const flush = async (): Promise<void> => {
+      await intake.flush()
+      await trail.gather()
+    }
     routes(auditRoutes({ run, flush, finder: createAuditSearch(database, clock), chain: keeper.chain, verify }))
     return { start: keeper.start, stop: keeper.stop }
   },

@@ -14,6 +14,9 @@ const head = (bytes: string): string =>
 const block = (seq: string, bytes: string): string =>
   `CREATE TABLE audit_block (first_seq ${seq} PRIMARY KEY, last_seq bigint NOT NULL, min_at bigint NOT NULL, max_at bigint NOT NULL, filter ${bytes} NOT NULL)`
 
+const inbox = (bytes: string): string =>
+  `CREATE TABLE audit_inbox (server text NOT NULL, n bigint NOT NULL, key ${bytes} NOT NULL, body ${bytes}, seal ${bytes} NOT NULL, seen_at bigint, PRIMARY KEY (server, n))`
+
 export const auditMigrations: readonly SchemaChange[] = [
   {
     name: 'audit/0001-trail',
@@ -29,6 +32,7 @@ export const auditMigrations: readonly SchemaChange[] = [
       postgres: ['ALTER TABLE audit_event ADD COLUMN pack bytea'],
     },
   },
+  { name: 'audit/0003-inbox', sql: { sqlite: [inbox('blob')], postgres: [inbox('bytea')] } },
 ]
 
 /** A row of `audit_event`. */

@@ -19,15 +19,21 @@ export const PrimaryUrlMissing = defineError(
   'exception',
   '[cluster] role = "replica" needs to know where it sends changes: set primary_url under [cluster], SERVER_PRIMARY_URL or --primary-url.',
 )
+export const NotFollowing = defineError(
+  'cluster/not-following',
+  503,
+  'transient',
+  'This server reads what another one writes, and has heard nothing of that one for too long. Ask another server.',
+)
+export const DatabaseOther = defineError(
+  'cluster/database-other',
+  503,
+  'transient',
+  'The database was restored to an earlier state, and this server starts again on it. Try again.',
+)
 export const ClusterUnreadable = defineError(
   'cluster/unreadable',
   500,
   'exception',
   'The servers of the database cannot be read: %s',
-)
-export const RoleNotBuilt = defineError(
-  'cluster/role-not-built',
-  500,
-  'exception',
-  '[cluster] role = "%s" is for what this build does not have yet: servers that only read; remove it.',
 )

@@ -1,37 +1,51 @@
 /** Several processes on one database: roles. Spec: [cluster], Cluster behavior. */
 import { definePlugin, Type } from '../../kernel/index.ts'
+import { Database } from '../database/service.ts'
 import { Searches } from '../search/service.ts'
 import { checkRole } from './check-role.ts'
 import { clusterKeys } from './config.ts'
 import * as errors from './errors.ts'
+import { createFollow } from './follow/follow-primary.ts'
 import * as relayErrors from './relay/errors.ts'
 import { setUpRelay } from './relay/set-up-relay.ts'
 import { Cluster } from './service.ts'
 import * as snapshotErrors from './snapshot/errors.ts'
+import { createOwnCommits } from './snapshot/own-commits.ts'
+
+const RESTART = 75 // exit code that asks a supervisor to start the process again
 
 export default definePlugin({
   name: 'cluster',
   description: 'Gives each process on a shared database its role',
   // Other plugins declare the keys of [database] and [smart]; this one only reads them.
   config: { cluster: clusterKeys, database: Type.Object({}), smart: Type.Object({}) },
+  needs: { store: Database },
   provides: [Cluster],
   errors: { ...errors, ...relayErrors, ...snapshotErrors },
   commands: { cluster: async () => (await import('./commands/cluster.ts')).default },
-  setup({ config: { cluster, database, smart }, provide, hooks, later, clock, random }) {
+  setup({ config: { cluster, database, smart }, needs: { store }, provide, hooks, later, ...host }) {
     checkRole({ cluster, database, smart })
-    const isReplica = cluster.role === 'replica'
-    // Until a replica starts without the writer lease, it would wait for the lease and then write.
-    if (isReplica) throw errors.RoleNotBuilt(cluster.role)
+    const { clock, random, log, gate, readiness, fatal } = host
     const primaryUrl = cluster.primary_url?.replace(/\/+$/, '')
     provide(Cluster, { role: cluster.role, primaryUrl })
     // No replica shares another kind of database.
-    if ((database as { kind?: unknown }).kind !== 'postgres') return
+    if (store.kind !== 'postgres') return
     const searches = later(Searches)
-    return setUpRelay({
+    const onOther = (): void => fatal(errors.DatabaseOther(), RESTART)
+    const follow = store.isReader ? createFollow({ database: store, clock, log, onOther }) : undefined
+    const own = createOwnCommits(store)
+    const relay = setUpRelay({
       ...{ hooks, clock, random },
-      primaryUrl: isReplica ? primaryUrl : undefined,
+      primaryUrl: follow && primaryUrl,
       keyFor: (purpose) => searches().opened.search.registry.keyFor(purpose),
-      source: undefined,
+      source: follow ?? own,
     })
+    if (follow === undefined) return { start: own.start, stop: relay.stop }
+    readiness('the replica has stopped following the primary', async () => follow.isFollowing())
+    gate(() => (follow.isFollowing() ? undefined : errors.NotFollowing()))
+    return {
+      start: follow.start,
+      stop: async () => void (await Promise.all([follow.stop(), relay.stop()])),
+    }
   },
 })

@@ -166,7 +166,7 @@ export interface TransactOptions {
   readonly asynchronousCommit?: boolean
   /**
    * Every server may do this work at any time, also one that does not write: it touches only rows of its own, or adds to
-   * counters. For all other work only the holder of the writer lease gets a transaction.
+   * counters. For all other work only the server that holds the writer lease gets a transaction. A test lists who says so.
    */
   readonly shared?: boolean
   /**
@@ -202,6 +202,11 @@ export interface DatabaseStatus {
 
 export interface Database {
   readonly kind: 'sqlite' | 'memory' | 'postgres'
+  /**
+   * True on a server that only reads, because another one writes: a replica. `transact` refuses all work there that is not
+   * `shared`, so a start writes nothing and waits for what the other one stores. Known from set-up on.
+   */
+  readonly isReader: boolean
   /** Reads a committed row by key, in well under a millisecond. */
   get<R>(statement: Sql, params: readonly SqlParam[]): MaybePromise<R | undefined>
   /** Reads a small page of committed rows. */
@@ -229,6 +234,11 @@ export interface Database {
    * fails the transaction, even when `work` catches the error. Never call it from inside another `work`.
    */
   transact<T>(work: (transaction: Transaction) => MaybePromise<T>, options?: TransactOptions): Promise<T>
+  /**
+   * Runs reads in one snapshot: all of them see the same commits. On PostgreSQL the transaction is READ ONLY; on SQLite it
+   * is one like any other. No work before COMMIT may be registered in it.
+   */
+  reading<T>(work: (transaction: Transaction) => MaybePromise<T>): Promise<T>
   /**
    * Runs `work` while no other process on this database runs work of this name. The others wait without a time limit,
    * so `work` should first check whether one of them has done it. On PostgreSQL the lock ends with its connection,

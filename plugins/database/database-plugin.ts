@@ -14,11 +14,26 @@ import { createLazyDatabase } from './lazy-database.ts'
 import { leaseMigration } from './lease-migration.ts'
 import { openDatabase } from './open.ts'
 import { openReadOnly } from './open-read-only.ts'
+import type { LeaseOptions } from './opening.ts'
 import { pinsMigration } from './pins-migration.ts'
 import * as postgresErrors from './postgres/errors.ts'
 import { insertBufferMigration } from './sqlite/insert-buffer-tables.ts'
 
 const RESTART = 75 // exit code that asks a supervisor to start the process again: EX_TEMPFAIL of sysexits.h
+
+/** The plugin `cluster` declares the role and checks what goes with it; without that plugin there is none. */
+const isReplica = (cluster: object): boolean => (cluster as { readonly role?: unknown }).role === 'replica'
+
+const modeOf = (of: {
+  serves: boolean
+  isReader: boolean
+  follows: boolean
+  hasLease: boolean
+}): LeaseOptions['mode'] => {
+  if (!of.serves) return 'try'
+  if (of.isReader || of.follows) return 'read'
+  return of.hasLease ? 'wait' : 'none'
+}
 
 export const makeDatabasePlugin = ({
   hasLease,
@@ -38,16 +53,21 @@ export const makeDatabasePlugin = ({
     setup({ config: { database, cluster, fhir }, ...host }) {
       const { provide, readiness, busy, gate, fatal, serves, plugins, clock, random, log } = host
       checkPlace(database)
-      const late = createLazyDatabase(database.kind, (work) => openReadOnly(database, log, work))
+      const isReader = serves && isReplica(cluster)
+      const readOnly: Database['readOnly'] = (work) => openReadOnly(database, log, work)
+      const late = createLazyDatabase({ kind: database.kind, isReader, readOnly })
       provide(Database, late.database)
       const feed = createFeedHub(log)
       provide(ChangeFeed, feed.feed)
       readiness('the file of the database was removed or replaced', async () => late.opened?.isInPlace() ?? true)
       readiness('the database is away or read-only', async (signal) => (await late.opened?.check(signal)) ?? false)
       readiness('the watermark cannot be recorded', async () => late.opened?.mayAnswer() ?? true)
+      readiness('the database was migrated by a newer build', async () => late.opened?.isOutgrown() !== true)
       readiness('the replica has stopped following the primary', async () => late.opened?.isFollowing() ?? true)
-      if (database.kind === 'postgres')
+      if (database.kind === 'postgres') {
         gate(() => (late.opened?.mayAnswer() === false ? errors.LeaseUnconfirmed() : undefined))
+        gate(() => (late.opened?.isOutgrown() === true ? errors.SchemaOutgrown() : undefined))
+      }
       return {
         async start(signal) {
           busy('opening the database')
@@ -66,10 +86,14 @@ export const makeDatabasePlugin = ({
                 plugins,
                 entities: async () => (await Promise.all(plugins.map((plugin) => plugin.entities?.() ?? []))).flat(),
                 lease: {
-                  mode: !serves ? 'try' : follows ? 'read' : hasLease || database.kind !== 'postgres' ? 'wait' : 'none',
+                  mode: modeOf({ serves, isReader, follows, hasLease: hasLease || database.kind !== 'postgres' }),
                   onWait(holder) {
                     busy('waiting for the writer lease')
                     log.info({ holder }, 'waiting for the writer lease')
+                  },
+                  onUnmigrated(pending) {
+                    busy('waiting for the primary to migrate the database')
+                    log.info({ pending }, 'waiting for the primary to migrate the database')
                   },
                   onTaken: () => busy('opening the database'),
                   onLost: () => fatal(errors.LeaseLost(), RESTART),

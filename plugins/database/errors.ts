@@ -133,6 +133,18 @@ export const DatabaseRelease = defineError(
   'exception',
   'The database is pinned to FHIR %s and cannot be opened with [fhir] version = "%s".',
 )
+export const ReadsOnly = defineError(
+  'database/reads-only',
+  503,
+  'transient',
+  'This server only reads, and the change is one for the server that writes; nothing was changed.',
+)
+export const SchemaOutgrown = defineError(
+  'database/outgrown',
+  503,
+  'transient',
+  'A newer build has migrated the database, and this server answers nothing any more. Ask another server.',
+)
 export const QueryCancelled = defineError(
   'database/query-cancelled',
   503,

@@ -15,7 +15,11 @@ export interface LazyDatabase {
 }
 
 /** `readOnly` opens the database read-only, also before the start. */
-export const createLazyDatabase = (kind: Database['kind'], readOnly: Database['readOnly']): LazyDatabase => {
+export const createLazyDatabase = ({
+  kind,
+  isReader,
+  readOnly,
+}: Pick<Database, 'kind' | 'isReader' | 'readOnly'>): LazyDatabase => {
   let opened: Opened | undefined
   const behind = (): Opened['database'] => {
     if (opened === undefined) throw DatabaseUnavailable()
@@ -24,6 +28,7 @@ export const createLazyDatabase = (kind: Database['kind'], readOnly: Database['r
   return {
     database: {
       kind,
+      isReader,
       get: (statement, params) => behind().get(statement, params),
       all: (statement, params) => behind().all(statement, params),
       longQuery: async (statement, params, signal) => behind().longQuery(statement, params, signal),
@@ -32,6 +37,7 @@ export const createLazyDatabase = (kind: Database['kind'], readOnly: Database['r
       // Returns the promise itself: an async function around it would take three more microtasks per change.
       transact: (work, options) =>
         opened === undefined ? Promise.reject(DatabaseUnavailable()) : opened.database.transact(work, options),
+      reading: async (work) => behind().reading(work),
       alone: async (name, work, options) => behind().alone(name, work, options),
       orm: async () => behind().orm(),
       status: () => behind().status(),

@@ -8,12 +8,14 @@ import type { FeedHub } from './feed/feed-hub.ts'
 export interface LeaseOptions {
   /**
    * `wait`: a server, which waits until it has the lease. `try`: a command, which takes the lease where nobody has it, and
-   * works beside a running server where that is possible. `none`: it does without, and nothing fences its commits.
-   * `read`: a server that never writes; it does without, and follows the one that has it.
+   * works beside a running server where that is possible. `read`: a server that never writes, and waits until another one
+   * has migrated the database. `none`: it does without, and nothing fences its commits.
    */
-  readonly mode: 'wait' | 'try' | 'none' | 'read'
+  readonly mode: 'wait' | 'try' | 'read' | 'none'
   /** Called once when another process has the lease; `holder` says which, in words. */
   readonly onWait: (holder: string) => void
+  /** Called once when a server that never writes waits for these migrations; `onTaken` follows. */
+  readonly onUnmigrated: (pending: readonly string[]) => void
   /** Called once when the lease is there. */
   readonly onTaken: () => void
   /** Called once when another process has taken the lease from this one. */
@@ -43,13 +45,15 @@ export interface OpenOptions {
 
 /** An open database, with operations that only this plugin uses. */
 export interface Opened {
-  readonly database: Omit<Database, 'readOnly'>
+  readonly database: Omit<Database, 'readOnly' | 'isReader'>
   /** Runs one small query; throws or returns false when the database cannot be used. */
   check(signal: AbortSignal): Promise<boolean>
   /** False once the database file was removed or replaced. */
   isInPlace(): boolean
   /** False while another process may have the writer lease, whose changes are not known here. */
   mayAnswer(): boolean
+  /** True on a server that only reads, once a newer build has migrated the database. */
+  isOutgrown(): boolean
   /** False where this process follows another one, and does not see any more what it commits. */
   isFollowing(): boolean
   close(): Promise<void>

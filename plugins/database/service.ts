@@ -34,8 +34,10 @@ export {
 } from './feed/change-feed.ts'
 export { isNote, type Note, type Publication, type ResourceChange } from './feed/publication.ts'
 export { isProcessGone, type OwnProcess, ownProcess } from './lease/own-process.ts'
+export { type Mark, readEpoch, readMark } from './mark.ts'
 export { isOutdated, outdatedWhere } from './outdated.ts'
 export { isHeldUp } from './postgres/failure.ts'
+export { whenStored } from './when-stored.ts'
 
 /** For a worker thread: opens a connection that reads committed rows. It is closed when the thread ends. */
 export const openThreadReader = async ({ path }: ThreadReaderLocation): Promise<ThreadReader> => {

@@ -89,7 +89,7 @@ const describe = ({ levels, definition, of, level, ...more }: (typeof LEVELS)[nu
 export const exportOperations = (parts: OperationParts): readonly Operation[] =>
   LEVELS.map((level) => ({
     ...describe(level),
-    stores: true,
+    isWriters: true,
     answer: (invocation) => kickOff(parts, invocation, level.level),
   }))
 

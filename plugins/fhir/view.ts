@@ -41,5 +41,14 @@ export const inside = ({ run, reads, search, access, updateAsCreate }: View, tra
   access: access.inside(transaction),
 })
 
+/**
+ * The view of one snapshot, in which nothing is written: facts of reads do not join it, as it stores nothing. `transaction` is
+ * that of `Database.reading`.
+ */
+export const insideReading = (view: View, transaction: Transaction): View => ({
+  ...inside(view, transaction),
+  run: view.run,
+})
+
 /** The same view with other authorization or auditing. */
 export const withRun = (view: View, run: Partial<Runners>): View => ({ ...view, run: { ...view.run, ...run } })

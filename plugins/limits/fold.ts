@@ -62,6 +62,7 @@ export const foldAddresses = async (
     [month, 'month'],
   ] as const)
     while ((await foldSome(period, weightsOf(limits, span))) === AT_ONCE);
+  if (database.isReader) return
   await database.transact((transaction) =>
     transaction.run(pruneDays, [new Date(start - DAY_MS).toISOString().slice(0, 10)]),
   )

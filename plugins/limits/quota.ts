@@ -14,7 +14,7 @@ import {
   type ServerError,
   type Usage,
 } from '../../kernel/index.ts'
-import type { Database } from '../database/service.ts'
+import type { Database, Transaction } from '../database/service.ts'
 import type { Account } from './account.ts'
 import { addressHolder } from './accounts.ts'
 import { networkOf } from './caller-key.ts'
@@ -129,10 +129,12 @@ export const createQuota = ({ database, clock, log, refreshSeconds, limitsOf, mo
     },
     countWrites: ({ request, changes }) => charge(request, 'writes', changes.length),
     async start() {
-      await database.transact(async (transaction) => {
+      const prune = async (transaction: Transaction): Promise<void> => {
         // Deletes periods that ended at least 40 days ago: a server whose clock is late still uses the last month.
         await transaction.run(pruneQuota, [new Date(clock.now() - 40 * 86_400_000).toISOString().slice(0, 7)])
-      })
+      }
+      // The server that writes does it for all.
+      if (!database.isReader) await database.transact(prune)
       repeating = every(clock, syncMs, accounts.syncAll, (error) =>
         log.warn({ err: error }, 'quotas could not be brought to the database; they are counted on and tried again'),
       )

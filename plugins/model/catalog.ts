@@ -4,8 +4,9 @@
  * definitions takes longer than a start should. When several servers start, one compiles; the others wait for its named
  * lock and then read what it has stored.
  */
-import type { AloneOptions, Database } from '../database/service.ts'
+import { type AloneOptions, type Database, whenStored } from '../database/service.ts'
 import type { Definition, Definitions } from '../packages/service.ts'
+import { PackagesChanged } from './errors.ts'
 import { compileReferencePaths, type ReferencePaths } from './references/compile-reference-paths.ts'
 import { type Members, openMembers, type StoredMembers, storeMembers } from './snapshot/members.ts'
 import { type ElementNode, readSnapshot } from './snapshot/read-snapshot.ts'
@@ -122,9 +123,9 @@ const keyOf = (fingerprint: string, part: string): string => `${fingerprint}#${p
 export const loadTypeCatalog = async (
   database: Database,
   definitions: Definitions,
-  options: Pick<AloneOptions, 'signal'> = {},
+  options: Pick<AloneOptions, 'signal' | 'onWait'> = {},
 ): Promise<TypeCatalog> => {
-  const { fingerprint } = definitions
+  const { signal, onWait } = options
   const read = async <T>(key: string): Promise<T | undefined> => {
     const row = await database.get<{ body: string }>(readCatalog, [key])
     return row === undefined ? undefined : (JSON.parse(row.body) as T)
@@ -132,13 +133,22 @@ export const loadTypeCatalog = async (
   // The parsed definitions take some hundred MB. They are read once, used for the catalog and for the first part that is
   // asked for, and then released.
   let structures: Promise<readonly StructureDefinition[]> | undefined
-  let stored = await read<StoredCatalog>(fingerprint)
-  if (stored?.layout !== LAYOUT)
+  const readOwn = async (): Promise<StoredCatalog | undefined> => {
+    const own = await read<StoredCatalog>(definitions.fingerprint)
+    return own?.layout === LAYOUT ? own : undefined
+  }
+  const lookAgain = async (): Promise<StoredCatalog | undefined> => {
+    await definitions.refresh()
+    return readOwn()
+  }
+  let stored = database.isReader ? await whenStored(signal, lookAgain, onWait) : await readOwn()
+  const { fingerprint } = definitions
+  if (stored === undefined)
     stored = await database.alone(
       'catalog',
       async () => {
-        const other = await read<StoredCatalog>(fingerprint)
-        if (other?.layout === LAYOUT) return other
+        const other = await readOwn()
+        if (other !== undefined) return other
         structures = readStructures(definitions)
         const fresh = compile(await structures)
         const body = JSON.stringify(fresh.stored)
@@ -165,16 +175,30 @@ export const loadTypeCatalog = async (
       make: (all: readonly StructureDefinition[]) => Promise<T>,
     ): Promise<T> {
       const key = keyOf(fingerprint, part)
-      const held = await read<StoredPart<T>>(key)
-      if (held?.layout === layout) {
+      const readPart = async (): Promise<StoredPart<T> | undefined> => {
+        const held = await read<StoredPart<T>>(key)
+        return held?.layout === layout ? held : undefined
+      }
+      const awaitPart = (): Promise<StoredPart<T>> =>
+        whenStored(
+          signal,
+          async () => {
+            await definitions.refresh()
+            if (definitions.fingerprint !== fingerprint) throw PackagesChanged()
+            return readPart()
+          },
+          onWait,
+        )
+      const held = database.isReader ? await awaitPart() : await readPart()
+      if (held !== undefined) {
         structures = undefined
         return held.value
       }
       return database.alone(
         'catalog',
         async () => {
-          const other = await read<StoredPart<T>>(key)
-          if (other?.layout === layout) {
+          const other = await readPart()
+          if (other !== undefined) {
             structures = undefined
             return other.value
           }

@@ -53,3 +53,9 @@ export const UnknownType = defineError(
   'not-supported',
   'The resource type "%s" is not known to this server; /metadata lists those that are.',
 )
+export const PackagesChanged = defineError(
+  'fhir/packages-changed',
+  503,
+  'transient',
+  'The server that writes has installed other packages, and this one starts again with them. Try again.',
+)

@@ -2,11 +2,14 @@
  * Compiles what the installed packages define: resource types, their elements and references. Also exports the parsers that
  * other plugins share: JSON, dates, decimals and FHIRPath.
  */
-import { definePlugin } from '../../kernel/index.ts'
+import { definePlugin, type Repeating } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Definitions } from '../packages/service.ts'
 import * as errors from './errors.ts'
 import { createModel, Model } from './model.ts'
+import { watchPackages } from './watch-packages.ts'
+
+const RESTART = 75 // exit code that asks a supervisor to start the process again
 
 export default definePlugin({
   name: 'model',
@@ -14,14 +17,19 @@ export default definePlugin({
   needs: { database: Database, definitions: Definitions },
   provides: [Model],
   errors,
-  setup({ needs: { database, definitions }, provide, busy }) {
+  setup({ needs: { database, definitions }, provide, busy, fatal, clock, log }) {
     const model = createModel()
     provide(Model, model.service)
+    let watching: Repeating | undefined
+    const onWait = (): void => busy('waiting for the catalog of the primary')
+    const onChange = (): void => fatal(errors.PackagesChanged(), RESTART)
     return {
       async start(signal) {
         busy('reading the definitions')
-        await model.open(database, definitions, signal)
+        await model.open(database, definitions, { signal, onWait })
+        if (database.isReader) watching = watchPackages({ database, definitions, clock, log, onChange })
       },
+      stop: async () => watching?.stop(),
     }
   },
 })

@@ -1,6 +1,6 @@
 /** The service Model, whose content is read when the plugin starts. */
 import { defineService } from '../../kernel/index.ts'
-import type { Database } from '../database/service.ts'
+import type { AloneOptions, Database } from '../database/service.ts'
 import type { Definitions } from '../packages/service.ts'
 import { loadTypeCatalog, type TypeCatalog } from './catalog.ts'
 import { createReferenceWalker, type ReferenceWalker } from './references/reference-walker.ts'
@@ -16,7 +16,7 @@ export const Model = defineService<Model>('model')
 
 export interface LateModel {
   readonly service: Model
-  open(database: Database, definitions: Definitions, signal?: AbortSignal): Promise<void>
+  open(database: Database, definitions: Definitions, options?: Pick<AloneOptions, 'signal' | 'onWait'>): Promise<void>
 }
 
 export const createModel = (): LateModel => {
@@ -34,8 +34,8 @@ export const createModel = (): LateModel => {
         return opened().links
       },
     },
-    async open(database, definitions, signal) {
-      const catalog = await loadTypeCatalog(database, definitions, signal === undefined ? {} : { signal })
+    async open(database, definitions, options) {
+      const catalog = await loadTypeCatalog(database, definitions, options)
       model = { catalog, links: createReferenceWalker(catalog.links) }
     },
   }

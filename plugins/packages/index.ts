@@ -40,7 +40,8 @@ export default definePlugin({
     })
     return {
       async start(signal) {
-        await startup(signal)
+        // The server that writes installs them.
+        if (!db.isReader) await startup(signal)
         await catalog.refresh()
       },
     }

@@ -77,11 +77,12 @@ export const createRecorder = ({ database, clock, log, retentionHours, refusedPe
       await flushing?.now()
     },
     async start(): Promise<void> {
-      await prune()
+      // The server that writes prunes for all.
+      if (!database.isReader) await prune()
       const failed = (error: unknown): void =>
         log.warn({ err: error }, 'requests could not be stored; tried again soon')
       flushing = every(clock, FLUSH_MS, flush, failed)
-      pruning = every(clock, PRUNE_MS, prune, failed)
+      if (!database.isReader) pruning = every(clock, PRUNE_MS, prune, failed)
     },
     async stop(): Promise<void> {
       await Promise.all([flushing?.stop(), pruning?.stop()])

@@ -18,6 +18,7 @@ import { createFullTextIndex, type FullTextIndex, type FullTextMode } from './in
 import { createIndexWriter, type IndexWriter } from './index/index-writer.ts'
 import { createLayoutComparison, createLayoutGate } from './index/layout.ts'
 import { openRegistry } from './index/registry.ts'
+import type { Waiting } from './index/settings.ts'
 import { readUsedTypes } from './index/tables.ts'
 import { createExecutor } from './plan/executor.ts'
 import { createQueryTrace } from './plan/explain.ts'
@@ -65,6 +66,7 @@ export interface SearchParts {
   /** Most bytes of resources that the version cache holds. 0 turns the cache of search pages off as well. */
   readonly cacheBytes: number
   readonly terminology?: CodeExpander | undefined
+  readonly waiting: Waiting
 }
 
 const MAX_SYSTEMS = 64
@@ -94,7 +96,10 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
   )
   const gate = createLayoutGate({ database, registry, clock })
   const backfill = createBackfill({ database, registry, rows: index, types, clock, gate })
-  const backfillWorker = createBackfillWorker({ registry, backfill, clock, log, shared })
+  const backfillWorker = createBackfillWorker({
+    ...{ registry, backfill, clock, log, shared },
+    fills: !database.isReader,
+  })
   const catchUp = async (names: readonly string[]): Promise<boolean> => {
     // A parameter in `_sort` may begin with a minus.
     const words = names.flatMap((name) => name.split(/[^A-Za-z0-9_-]+-?|^-/))
@@ -102,8 +107,9 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
     return isKnown ? false : registry.refresh()
   }
   const rowEstimates = createRowEstimates(store.newestResourceKey)
-  const over = (source: RowSource, terms: CodeExpander | undefined): Search => {
-    const isCommitted = source === database
+  /** `isCommitted`: nothing that the source shows can be rolled back. */
+  const over = (source: RowSource, terms: CodeExpander | undefined, isCommitted: boolean): Search => {
+    const isWhole = source === database
     const planner = createPlanner(source, statements, isCommitted ? rowEstimates : undefined)
 
     /** Finds the systems of one code by seeking from each to the next in the index key: one seek for each system. */
@@ -154,7 +160,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       index,
       criteria,
       terminology: terms,
-      fast: isCommitted
+      fast: isWhole
         ? createFastSearch({ source, registry, store, executor, statements, pages, isPostgres: shared })
         : undefined,
       containedCriteria: createContainedCriteria(asked, criteria),
@@ -166,7 +172,9 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
         // On SQLite only this process writes, so it knows the newest key without a query.
         if (isCommitted && database.kind !== 'postgres') return store.newestResourceKey()
         const row = await source.get<{ rid: number | null }>(statements(newestText), [])
-        return Number(row?.rid ?? 0)
+        const newest = Number(row?.rid ?? 0)
+        if (isCommitted) store.noticeResourceKey(newest)
+        return newest
       },
       async usedTypes() {
         const rows = await source.all<{ code: number }>(readUsedTypes, [])
@@ -174,7 +182,11 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       },
       // No terminology inside a transaction: it would read outside it, and might wait for its end. No caches either,
       // because the transaction may be rolled back.
-      within: (transaction) => over(rowSourceOf(transaction), undefined),
+      within: (transaction) => over(rowSourceOf(transaction), undefined, false),
+      inSnapshot:
+        isWhole && database.isReader
+          ? (work) => database.reading((opened) => work(over(rowSourceOf(opened), terms, true)))
+          : undefined,
       backfillWorker,
       fullText,
       reindex: createReindex({ database, registry, backfill, types, words: fullText, clock }),
@@ -182,5 +194,5 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       refreshDefinitions: shared ? catchUp : undefined,
     }
   }
-  return over(database, terminology)
+  return over(database, terminology, true)
 }

@@ -120,6 +120,7 @@ export const createSearches = (): LateSearches => {
         referenceWalker: links,
         store,
         cacheBytes,
+        waiting: { signal, onWait: () => busy('waiting for the catalog of the primary') },
       })
       const { registry, backfillWorker } = search
       if (!deferred) {

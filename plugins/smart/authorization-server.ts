@@ -83,7 +83,10 @@ export const createAuthorizationServer = (parts: AuthorizationServerParts): Auth
   const hasLogin = parts.provider !== undefined || smart.demo_login
   const sessions = createSessions(database, clock)
   const grants = { database, clock, run, resources, signer: keys, bearer, installedScopes }
-  const lives = [keys, apps, createPruning(database, clock, log), createAuditEventWriter(parts)]
+  // A server that only reads sends on what keys are for, and leaves the rest to the one that writes.
+  const lives = database.isReader
+    ? [apps]
+    : [keys, apps, createPruning(database, clock, log), createAuditEventWriter(parts)]
   return {
     bearer,
     apps,

@@ -15,9 +15,15 @@ export default definePlugin({
   provides: [Storage],
   migrations: [...storageMigrations, ...smallBodyMigrations, ...keyMigrations],
   errors,
-  setup({ needs: { database, model }, provide, clock, run, config: { fhir } }) {
+  setup({ needs: { database, model }, provide, clock, run, busy, config: { fhir } }) {
     const storage = createStorage(fhir)
     provide(Storage, storage.service)
-    return { start: () => storage.open({ database, clock, run, types: [...model.catalog.types.keys()] }) }
+    const onWait = (): void => busy('waiting for the catalog of the primary')
+    return {
+      start(signal) {
+        const types = [...model.catalog.types.keys()]
+        return storage.open({ database, clock, run, types, waiting: { signal, onWait } })
+      },
+    }
   },
 })

@@ -1,6 +1,6 @@
 /** The service Storage: other plugins add to it in their setup, and use it after the start. */
 import { type Clock, defineService, type Runners } from '../../kernel/index.ts'
-import type { Database } from '../database/service.ts'
+import type { AloneOptions, Database } from '../database/service.ts'
 import type { ChangeObserver } from './change-observer.ts'
 import { createLargeVersions, type LargeVersions } from './large-versions.ts'
 import { createObservers } from './observers.ts'
@@ -40,6 +40,7 @@ export interface StorageParts {
   readonly run: Runners
   /** Names of the resource types of the installed packages. */
   readonly types: readonly string[]
+  readonly waiting: Pick<AloneOptions, 'signal' | 'onWait'>
 }
 
 export interface LateStorage {
@@ -70,12 +71,13 @@ export const createStorage = ({ cache_bytes: cacheBytes, large_body_bytes }: Sto
         return opened().write
       },
     },
-    async open({ database, clock, run, types }) {
+    async open({ database, clock, run, types, waiting }) {
       const store = await openVersionStore({
         database: repeatOutdated(database, async () => observers.observer.lookAgain?.()),
         clock,
         types,
         cacheBytes,
+        waiting,
       })
       observers.close()
       const write = createWritePath({ store, run, observer: observers.observer, checks, large })

@@ -1,5 +1,5 @@
 /** Numbers resource types. A type gets its code at the first start after a package with it was installed, and keeps it forever. */
-import type { Database, Transaction } from '../database/service.ts'
+import { type AloneOptions, type Database, type Transaction, whenStored } from '../database/service.ts'
 import { insertType, readTypes } from './tables.ts'
 
 export interface TypeCodes {
@@ -8,8 +8,12 @@ export interface TypeCodes {
   name(code: number): string
 }
 
-/** Loads the codes and assigns one to each of `names` that has none. */
-export const loadTypeCodes = async (database: Database, names: readonly string[]): Promise<TypeCodes> => {
+/** Loads the codes and assigns one to each of `names` that has none; a server that only reads waits for them. */
+export const loadTypeCodes = async (
+  database: Database,
+  names: readonly string[],
+  { signal, onWait }: Pick<AloneOptions, 'signal' | 'onWait'> = {},
+): Promise<TypeCodes> => {
   const codeOf = new Map<string, number>()
   const nameOf = new Map<number, string>()
   const remember = (code: number, name: string): void => {
@@ -20,7 +24,8 @@ export const loadTypeCodes = async (database: Database, names: readonly string[]
     for (const { code, name } of await source.all<{ code: number; name: string }>(readTypes, [])) remember(code, name)
     return names.filter((name) => !codeOf.has(name))
   }
-  if ((await read(database)).length > 0)
+  if (database.isReader) await whenStored(signal, async () => (await read(database)).length === 0 || undefined, onWait)
+  else if ((await read(database)).length > 0)
     await database.transact(async (transaction) => {
       // Another server on the same database may be assigning codes too: wait for it, then read again.
       await transaction.hold('resource-types')

@@ -1,6 +1,6 @@
 /** Reads current and past versions, and provides locks, keys and version times to write-path.ts. */
 import type { Clock } from '../../kernel/index.ts'
-import { chain, type Database, type MaybePromise, type Transaction } from '../database/service.ts'
+import { type AloneOptions, chain, type Database, type MaybePromise, type Transaction } from '../database/service.ts'
 import { createVersionCache } from './cache/version-cache.ts'
 import { createHistory, type HistoryPage, type HistoryQuery } from './history.ts'
 import { createOpenWrites } from './open-writes.ts'
@@ -28,6 +28,8 @@ export interface VersionStoreOptions {
   readonly types: readonly string[]
   /** Maximum size of the version cache in bytes; 0 disables it. */
   readonly cacheBytes: number
+  /** Of a wait for another server. */
+  readonly waiting?: Pick<AloneOptions, 'signal' | 'onWait'>
 }
 
 export interface Reads {
@@ -51,6 +53,8 @@ export interface VersionStore extends Reads, ReadsSeveral, VersionLocks {
   nextResourceKey(): MaybePromise<number>
   /** The largest resource key that this process knows to be committed. */
   readonly newestResourceKey: () => number
+  /** A query has found this key: another server may have given it out. */
+  noticeResourceKey(key: number): void
   /** The cached current version of `Type/id`. Always undefined on PostgreSQL, where other servers may have replaced it. */
   getCurrent(path: string): StoredVersion | undefined
   /** A cached version, which may no longer be current. */
@@ -76,8 +80,9 @@ export const openVersionStore = async ({
   clock,
   types,
   cacheBytes,
+  waiting,
 }: VersionStoreOptions): Promise<VersionStore> => {
-  const codes = await loadTypeCodes(database, types)
+  const codes = await loadTypeCodes(database, types, waiting)
   const cache = cacheBytes > 0 ? createVersionCache(cacheBytes) : undefined
   // On PostgreSQL other servers may write, so a cached version may no longer be current.
   const isAlone = database.kind !== 'postgres'
@@ -92,6 +97,7 @@ export const openVersionStore = async ({
       versionClock = createVersionClock(clock, newest?.upd ?? 0)
       return
     }
+    if (database.isReader) return
     const writer = await database.get<{ number: number }>(nextWriter, [])
     keys = createBlockKeys(database, clock)
     versionClock = createVersionClock(clock, newest?.upd ?? 0, Number(writer?.number ?? 0))
@@ -155,6 +161,9 @@ export const openVersionStore = async ({
     ...createVersionLocks(codes, isAlone),
     nextResourceKey: () => keys.take(),
     newestResourceKey: () => newestResourceKey,
+    noticeResourceKey(key) {
+      if (key > newestResourceKey) newestResourceKey = key
+    },
     getCurrent: (path) => (isAlone ? cache?.getCurrent(path) : undefined),
     getVersion: (number, version) => cache?.getVersion(number, version),
     putVersion: (version) => cache?.putVersion(version),

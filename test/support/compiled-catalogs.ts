@@ -38,7 +38,7 @@ const rowsOf = (key: string): readonly CatalogRow[] => {
 /** `key` stands for the definitions: equal ones have an equal key. Does nothing where the database has a catalog. */
 export const putCompiledCatalog = async (database: Database, key: string): Promise<void> => {
   const rows = rowsOf(key)
-  if (rows.length === 0 || (await database.get(find, [])) !== undefined) return
+  if (rows.length === 0 || database.isReader || (await database.get(find, [])) !== undefined) return
   await database.transact(async (transaction) => {
     for (const { fingerprint, body } of rows) await transaction.run(insert, [fingerprint, body])
   })

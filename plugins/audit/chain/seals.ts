@@ -74,3 +74,18 @@ export const proveKey = (key: ChainKey, chain: Uint8Array, seq: number, previous
   key.bytes(previous)
   return Buffer.concat([key.id, key.end()])
 }
+
+/** Seals a row of the inbox, which a server has written that does not append to the trail. */
+export const sealInbox = (
+  key: ChainKey,
+  chain: Uint8Array,
+  { server, n, body }: { readonly server: string; readonly n: number; readonly body: Uint8Array },
+): Buffer => {
+  key.begin('audit-inbox-v1')
+  key.bytes(chain)
+  key.bytes(key.id)
+  key.text(server)
+  key.number(n)
+  key.bytes(body)
+  return key.end()
+}

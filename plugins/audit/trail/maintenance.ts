@@ -7,6 +7,7 @@ import { type Clock, counted, every, type Logger, type Repeating } from '../../.
 import type { Database } from '../../database/service.ts'
 import type { BlockWriter } from '../blocks/block-writer.ts'
 import type { KeyRing } from '../chain/key.ts'
+import type { InboxMover } from '../inbox/inbox-mover.ts'
 import type { EventQueue } from '../intake/queue.ts'
 import { type HeadRow, readHead } from '../tables.ts'
 import { openTrail } from './open.ts'
@@ -16,7 +17,7 @@ import type { Trail } from './trail.ts'
 const HOUR_MS = 3_600_000
 
 export interface TrailMaintenance {
-  start(): Promise<void>
+  start(signal?: AbortSignal): Promise<void>
   stop(): Promise<void>
   /** Id of the audit trail, hexadecimal. */
   chain(): Promise<string>
@@ -30,13 +31,15 @@ export interface TrailMaintenanceParts {
   readonly queue: Pick<EventQueue, 'open' | 'close' | 'waiting'>
   /** Writes the queued events. */
   readonly flush: () => Promise<void>
+  /** Where other servers may leave events. */
+  readonly inbox: InboxMover | undefined
   readonly retentionDays: number | undefined
   readonly clock: Clock
   readonly log: Logger
 }
 
 export const createTrailMaintenance = (parts: TrailMaintenanceParts): TrailMaintenance => {
-  const { database, keys, trail, blocks, queue, flush, retentionDays: days, clock, log } = parts
+  const { database, keys, trail, blocks, queue, flush, inbox, retentionDays: days, clock, log } = parts
   let hourly: Repeating | undefined
   let isOpen = false
   let pruning: Promise<void> = Promise.resolve()
@@ -54,6 +57,7 @@ export const createTrailMaintenance = (parts: TrailMaintenanceParts): TrailMaint
     await checkpoint()
     await pruneOld()
     await blocks.writeMissing()
+    await inbox?.forget()
   }
   const onError = (error: unknown): void => log.error({ err: error }, 'the audit trail is not looked after')
 
@@ -65,6 +69,7 @@ export const createTrailMaintenance = (parts: TrailMaintenanceParts): TrailMaint
       await trail.write([{ at: clock.now(), kind: 'start', status: 200 }])
       queue.open()
       isOpen = true
+      inbox?.start()
       await checkpoint()
       // The start does not wait for pruning, which may take long after a long downtime.
       pruning = pruneOld().catch(onError)
@@ -74,7 +79,7 @@ export const createTrailMaintenance = (parts: TrailMaintenanceParts): TrailMaint
     async stop() {
       // A start that failed has recorded nothing.
       if (!isOpen) return
-      await hourly?.stop()
+      await Promise.all([hourly?.stop(), inbox?.stop()])
       await Promise.all([pruning, blocks.stop()])
       try {
         await flush()

@@ -22,7 +22,12 @@ const relayOrRead =
   (relay: RelayRequest, snapshots: ReadYourWrites | undefined) =>
   async (request: RequestContext): Promise<Reply | undefined> => {
     if (request.relays !== SNAPSHOT_HEADER) return relay(request)
-    if (snapshots === undefined || (await snapshots.reach(request))) return undefined
+    if (snapshots === undefined) return undefined
+    if (await snapshots.reach(request)) {
+      // It may have looked since the request arrived.
+      snapshots.tell(request)
+      return undefined
+    }
     const reply = await relay(request)
     const given = request.headers[SNAPSHOT_HEADER] as string
     return { ...reply, headers: { [SNAPSHOT_HEADER]: given, ...reply.headers } }

@@ -10,15 +10,18 @@ import { createAlone } from './alone.ts'
 import { type Connector, createConnector } from './client.ts'
 import { parseConninfo } from './conninfo.ts'
 import { createFence } from './fence.ts'
+import { type LookForPending, watchSchema, whenMigrated } from './follow-schema.ts'
 import { inspectServer } from './inspect.ts'
-import type { Lease } from './loan.ts'
 import { createLongQuery } from './long-query.ts'
 import { openFeed } from './open-feed.ts'
+import { createOrmSessions } from './orm-sessions.ts'
 import { createPool } from './pool.ts'
 import { createPostgresReader } from './reader.ts'
+import { createReading } from './reading.ts'
 import { createGroupRunner } from './run-group.ts'
 import { migrate, readRecordedPostgresSchema } from './schema.ts'
 import type { Session, SessionLimits } from './session.ts'
+import { sharedOnly } from './shared-only.ts'
 import { createTlsFiles } from './tls-files.ts'
 import { createTransactions } from './transactions.ts'
 import { takeWriterLease } from './writer-lease.ts'
@@ -44,6 +47,12 @@ const LEASE_LIMITS: SessionLimits = {
 }
 // Of db_pool one session is that of the lease, where three are left for the pool; else it comes on top.
 const LEAST_SESSIONS = 4
+
+/** Sessions of the pool. One that only reads has at least as many as a snapshot and what is asked beside it need. */
+const sizeOf = (most: number, hasLease: boolean, isReader: boolean): number => {
+  if (isReader) return Math.max(most, LEAST_SESSIONS)
+  return hasLease && most >= LEAST_SESSIONS ? most - 1 : most
+}
 
 const probe = sql('probe', "SELECT current_setting('transaction_read_only') AS readonly")
 // backend_type is null for sessions of other roles.
@@ -80,9 +89,12 @@ const prepareSchema = async (
   options: OpenOptions,
   database: string,
   use: <T>(work: (session: Session) => Promise<T>) => Promise<T>,
+  signal: AbortSignal | undefined,
 ): Promise<void> => {
-  if (lease === undefined && (options.lease.mode === 'try' || options.lease.mode === 'read')) {
-    const pending = await use((session) => pendingOf(session, options))
+  const look: LookForPending = () => use((session) => pendingOf(session, options))
+  if (options.lease.mode === 'read') return whenMigrated(look, options.lease, options.log, signal)
+  if (lease === undefined && options.lease.mode === 'try') {
+    const pending = await look()
     if (pending.length > 0) throw MigrationPending(pending.join(', '))
     return
   }
@@ -107,7 +119,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
   const own = connectorWith(LEASE_LIMITS)
   const lease = await takeWriterLease(own, options, signal)
   try {
-    await prepareSchema(lease, options, facts.database, (work) => withSession(migrator, signal, work))
+    await prepareSchema(lease, options, facts.database, (work) => withSession(migrator, signal, work), signal)
   } catch (error) {
     await lease?.release()
     throw error
@@ -115,32 +127,28 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
 
   const connector = connectorWith({ ...LIMITS, synchronousCommit: facts.asynchronous })
   const now = (): number => clock.monotonic()
+  const isReader = options.lease.mode === 'read'
   const most = options.pool ?? SESSIONS
-  const size = lease === undefined || most < LEAST_SESSIONS ? most : most - 1
+  const size = sizeOf(most, lease !== undefined, isReader)
   const pool = createPool({ connector, size, queue: QUEUE, waitMs: WAIT_MS, log, now })
   const reader = createPostgresReader({ pool, queue: QUEUE, answerMs: ANSWER_MS })
   const send = createGroupRunner({ connector, pool })
   const slow = createLongQuery({ pool, connector, send })
   const transactions = createTransactions({ pool, send, now, queue: QUEUE, fence: lease && createFence(lease) })
+  const reading = createReading({ pool, send, most: Math.floor((size - 1) / 2) || 1, queue: QUEUE, waitMs: WAIT_MS })
+  const lookForPending: LookForPending = () => withSession(migrator, undefined, (one) => pendingOf(one, options))
+  const schema = isReader ? watchSchema(reader, lookForPending, log) : undefined
   const feed = await openFeed({ connector: own, lease, database: transactions, options, signal })
   let orm: Promise<MikroORM> | undefined
 
   const openOrm = async (): Promise<MikroORM> => {
     const { openPostgresOrm } = await import('./orm.ts')
-    const loans = new Map<Session, Lease>()
-    const source = {
-      async acquire() {
-        const lease = await pool.acquire({ long: true })
-        loans.set(lease.session, lease)
-        return lease.session
-      },
-      release(session: Session) {
-        loans.get(session)?.release()
-        loans.delete(session)
-      },
-    }
     const entities = await options.entities()
-    return openPostgresOrm(source, facts.database, { entities, changes: changesOf(plugins), kind: 'postgres' })
+    return openPostgresOrm(createOrmSessions(pool, isReader), facts.database, {
+      entities,
+      changes: changesOf(plugins),
+      kind: 'postgres',
+    })
   }
 
   return {
@@ -151,7 +159,8 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
       all: (statement, params) => reader.all(statement, params) as Promise<any[]>,
       longQuery: (statement, params, signal) => slow(statement, params, signal) as Promise<any[]>,
       threadReaderLocation: () => undefined,
-      transact: transactions.transact,
+      transact: isReader ? sharedOnly(transactions.transact) : transactions.transact,
+      reading,
       alone: createAlone(connectorWith(ALONE_LIMITS)),
       orm() {
         orm ??= openOrm()
@@ -195,9 +204,11 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
       }
     },
     isInPlace: () => true,
+    isOutgrown: () => schema?.isOutgrown === true,
     mayAnswer: () => lease === undefined || lease.isValid(),
     isFollowing: feed.isFollowing,
     async close() {
+      await schema?.stop()
       options.feed.close()
       await feed.stop()
       await (await orm?.catch(() => undefined))?.close(true)

@@ -75,6 +75,8 @@ export interface TransactionParts {
   /** Called when a session is needed. */
   readonly acquire: () => Lease | Promise<Lease>
   readonly send: RunGroup
+  /** The statement that begins it, where it is another than BEGIN. */
+  readonly beginning?: Sql
   /** Where it waits for other transactions of this process; without it, it does not wait. */
   readonly turns?: Turns
   /** Whether checks may be left to the server: see `Transaction.assertOptimistically`. */
@@ -89,6 +91,7 @@ export interface TransactionParts {
 export const openTransaction = ({
   acquire,
   send,
+  beginning = begin,
   turns,
   assertsOptimistically = false,
   steps = [],
@@ -122,7 +125,11 @@ export const openTransaction = ({
   }
   /** Sends the statements held back, and `last` behind them, after those that were sent before. */
   const flush = (last?: BoundStatement): Promise<readonly StatementResult[]> => {
-    const some = [...(begun ? [] : [{ statement: begin, params: [] }]), ...kept, ...(last === undefined ? [] : [last])]
+    const some = [
+      ...(begun ? [] : [{ statement: beginning, params: [] }]),
+      ...kept,
+      ...(last === undefined ? [] : [last]),
+    ]
     begun = true
     kept = []
     bytes = 0

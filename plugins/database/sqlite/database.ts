@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import type { MikroORM } from '@mikro-orm/core'
 import type BetterSqlite from 'better-sqlite3'
 import { every, isServerError, systemClock } from '../../../kernel/index.ts'
-import type { Sql, SqlParam } from '../contract.ts'
+import type { Database, Sql, SqlParam } from '../contract.ts'
 import { DatabaseGone, DatabaseNotOpened, DatabaseUnavailable } from '../errors.ts'
 import { feedStatus } from '../feed/feed-status.ts'
 import { pause } from '../lease/pause.ts'
@@ -161,6 +161,12 @@ const openCurrent = async (options: OpenOptions, path: string): Promise<Current>
   }
 }
 
+/** One server at a time has the file open. */
+const ALONE: Pick<Database, 'alone' | 'isShared'> = {
+  alone: (_name, work) => work(),
+  isShared: async () => false,
+}
+
 export const openSqlite = async (options: OpenOptions, signal: AbortSignal): Promise<Opened> => {
   if (options.kind === 'memory') return openLocked(options, ':memory:', undefined)
   // Locked before anything else is done with the file: another process may be writing it.
@@ -242,6 +248,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
     threadReaderLocation: () => (inMemory || fileGuard?.isLost ? undefined : { path }),
     // Refused at once, so that the copy of a lost file does not wait for changes that nobody will acknowledge.
     transact: (work, options) => (fileGuard?.isLost ? Promise.reject(DatabaseGone()) : writer.transact(work, options)),
+    reading: (work) => writer.transact(work),
     orm: () => {
       orm ??= openOrm(handle, options)
       return orm
@@ -252,9 +259,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
       commits: { ...writer.counters },
       ...feedStatus(options.feed),
     }),
-    // One server at a time has the file open.
-    alone: (_name, work) => work(),
-    isShared: async () => false,
+    ...ALONE,
   }
   return {
     database,
@@ -272,6 +277,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
       }
     },
     mayAnswer: () => true,
+    isOutgrown: () => false,
     isFollowing: () => true,
     async close() {
       options.feed.close()

@@ -5,7 +5,7 @@ import type { Changed, CurrentChange } from '../../storage/service.ts'
 import type { Answer } from '../interactions/answer.ts'
 import { changesOf, emitOperation, interactionAbout } from '../interactions/change.ts'
 import { type LockedTarget, lockTargets } from '../interactions/lock-targets.ts'
-import { inside, type View } from '../view.ts'
+import { inside, insideReading, type View } from '../view.ts'
 import { answeredEntry } from './answer.ts'
 import { issuesOfRefusal } from './entry-error.ts'
 import type { EntryInteraction } from './entry-interaction.ts'
@@ -119,6 +119,21 @@ const toLocked = ({ one: { step, target }, prepared }: PreparedEntry): LockedTar
   target,
   changes: changesOf(prepared),
 })
+
+/** Performs a transaction that only reads, in one snapshot. */
+export const performReads = async (
+  run: TransactionRun,
+  opened: Transaction,
+  reads: readonly ReadingEntry[],
+  progress: CurrentChange,
+): Promise<void> => {
+  run.answers.clear()
+  progress.interaction = undefined
+  const here = insideReading(run.view, opened)
+  await readAll(run, here, reads, progress)
+  progress.interaction = undefined
+  await emit(run, here, { kind: 'transaction' }, { status: 200, shows: 'nothing' })
+}
 
 /**
  * Performs all entries in `opened`. `progress` names the entry that is under way, for whoever reports its failure. The

@@ -10,7 +10,7 @@ import { createAnswerEntries } from './answer.ts'
 import type { BesideBundle, PerformBundle } from './batch.ts'
 import { createEntryRefusals } from './entry-refusals.ts'
 import { locateEntries } from './locate-entries.ts'
-import { isRead, type PerformableEntries, performEntries } from './perform-entries.ts'
+import { isRead, type PerformableEntries, performEntries, performReads } from './perform-entries.ts'
 import { prepareEntries } from './prepare-entries.ts'
 import { resolveReferences } from './resolve.ts'
 import { ruleEntries } from './rule-entries.ts'
@@ -26,7 +26,13 @@ const perform = async (
   const written = entries.prepared.flatMap(({ prepared }) => changesOf(prepared))
   const isLong = isLongWrite(written, entries.reads.length)
   const progress: CurrentChange = { interaction: undefined }
+  // On PostgreSQL each statement of another transaction sees what was committed before it. SQLite commits in one line.
+  const onlyReads = database.kind === 'postgres' && entries.located.length === 0 && beside === undefined
   try {
+    if (onlyReads) {
+      await database.reading((opened) => performReads(run, opened, entries.reads, progress))
+      return []
+    }
     const work = async (opened: Transaction): Promise<readonly Changed[]> => {
       const changed = await performEntries(run, opened, entries, progress)
       await beside?.(opened)

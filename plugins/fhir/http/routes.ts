@@ -99,9 +99,9 @@ const operationsOf = (all: readonly BuiltInOperation[]): readonly (readonly [str
       const requestClass = operation.requestClass ?? 'operation'
       // A changing operation has a GET handler too, so that an unknown type is answered with 404 and not with 405.
       const isRefused = isChanging(operation) && taken.get('GET')?.isRefused !== false
-      const stores = !isChanging(operation) && operation.stores === true
-      const changes = isChanging(operation) || stores || taken.get('POST')?.relay === true
-      const relay = stores || taken.get('GET')?.relay === true || SNAPSHOT_HEADER
+      const isWriters = operation.isWriters === true
+      const changes = isWriters || isChanging(operation) || taken.get('POST')?.relay === true
+      const relay = isWriters || taken.get('GET')?.relay === true || SNAPSHOT_HEADER
       taken.set('GET', { handler, requestClass, relay, isRefused })
       taken.set('POST', { handler, requestClass, relay: changes || SNAPSHOT_HEADER })
     }

@@ -85,12 +85,15 @@ interface Declared {
   readonly requestClass?: RequestClass
   /** False for one that only refuses, because the server is not set up for it: /metadata does not list it. */
   readonly isListed?: boolean
+  /**
+   * True where it changes no resource and still needs the server that writes: it opens a transaction that it rolls back, or
+   * stores rows of its plugin. A replica sends the request on.
+   */
+  readonly isWriters?: boolean
 }
 
 /** An operation that changes nothing. It takes GET and POST. */
 export interface AnsweringOperation<I extends Invocation = Invocation> extends Declared {
-  /** True where the plugin stores something of its own: a replica sends the invocation on, by GET too. */
-  readonly stores?: boolean
   answer(invocation: I): OperationAnswer | Promise<OperationAnswer>
 }
 

@@ -82,6 +82,7 @@ export const validateOperation = ({ validator, definitions, late }: ValidatePart
     documentation:
       'Everything there is to say about a resource, and whether a create, update or delete would be taken.',
     levels: ['type', 'instance'],
+    isWriters: true,
     parameters: [
       { name: 'resource', type: 'Resource', documentation: 'What to validate; the stored one when left out.' },
       { name: 'mode', type: 'code', documentation: 'create, update, delete or profile.' },

@@ -20,7 +20,7 @@ import { type PageKey, toPageKey } from './page-key.ts'
 import { createParameterState, type ParameterState } from './parameter-state.ts'
 import { toPurposeKey } from './purpose-key.ts'
 import { createSameRows } from './same-rows.ts'
-import { openSettings } from './settings.ts'
+import { openSettings, type Waiting } from './settings.ts'
 import { settleCaseless } from './settle-caseless.ts'
 import { settleDefinitions } from './settle-definitions.ts'
 import { readGeneration, readIndexColumns, readPosted } from './tables.ts'
@@ -86,16 +86,17 @@ export interface RegistryOptions {
   readonly members: () => Promise<Members>
   /** Code systems whose codes are compared without case, in order. */
   readonly caseless: readonly string[]
+  readonly waiting: Waiting
 }
 
 const NONE: ReadonlyMap<string, Parameter> = new Map()
 
 export const openRegistry = async (options: RegistryOptions): Promise<Registry> => {
-  const { database, random, model: packages, referenceWalker, types, codeOf, members } = options
-  const { seed, key: secret } = await openSettings(database, random)
+  const { database, random, model: packages, referenceWalker, types, codeOf, members, waiting } = options
+  const { seed, key: secret } = await openSettings(database, random, waiting)
   const key = toPageKey(secret)
   const hasher = createHasher(seed, new Set(options.caseless))
-  await settleCaseless(database, hasher.short, options.caseless)
+  await settleCaseless(database, hasher.short, options.caseless, waiting)
   const converters = createConverters(hasher)
   const packaged = new Set(packages.columns.map(columnKeyOf))
   const merged = createMergedDefinitions(packages, types, members)
@@ -114,7 +115,8 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     const nowWritten = await layoutNow(database)
     const posted = await database.all<ClientParameterRow>(readPosted, [])
     const model = await merged.modelOf(posted)
-    if (isStart && !(await settleDefinitions(database, model, JSON.stringify(posted), codeOf))) return load(true)
+    if (isStart && !(await settleDefinitions(database, model, JSON.stringify(posted), codeOf, waiting)))
+      return load(true)
     const held = await database.all<ColumnRow>(readIndexColumns, [])
     // Another server has just posted a SearchParameter whose columns are not in `held`. The next refresh reads it.
     const known = new Set(held.map(columnKeyOf))

@@ -1,10 +1,17 @@
 /** Settings that are made once for each database. */
 import type { Random } from '../../../kernel/index.ts'
-import type { Database } from '../../database/service.ts'
+import { type AloneOptions, type Database, whenStored } from '../../database/service.ts'
 import { insertSetting, readSearchSettings } from './tables.ts'
 
+/** How a server that only reads waits for the one that writes. */
+export type Waiting = Pick<AloneOptions, 'signal' | 'onWait'>
+
 /** The seed of the hashes and the secret for page tokens. The first start of the database makes them. */
-export const openSettings = async (database: Database, random: Random): Promise<{ seed: number; key: string }> => {
+export const openSettings = async (
+  database: Database,
+  random: Random,
+  waiting: Waiting,
+): Promise<{ seed: number; key: string }> => {
   const read = async (): Promise<Map<string, string>> =>
     new Map(
       (await database.all<{ name: string; value: string }>(readSearchSettings, [])).map(({ name, value }) => [
@@ -12,7 +19,11 @@ export const openSettings = async (database: Database, random: Random): Promise<
         value,
       ]),
     )
-  let settings = await read()
+  const readWhole = async (): Promise<Map<string, string> | undefined> => {
+    const found = await read()
+    return found.has('key') ? found : undefined
+  }
+  let settings = database.isReader ? await whenStored(waiting.signal, readWhole, waiting.onWait) : await read()
   if (!settings.has('key')) {
     await database.transact(async (transaction) => {
       await transaction.run(insertSetting, ['seed', String(Number.parseInt(random.id().slice(0, 8), 16) | 0)])

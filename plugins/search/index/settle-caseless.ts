@@ -1,11 +1,12 @@
 /**
  * When a package changes whether a code system is case-sensitive, the columns that hold its codes are indexed again.
  */
-import { type Database, sql } from '../../database/service.ts'
+import { type Database, sql, whenStored } from '../../database/service.ts'
 import { COLUMN_STEP } from '../definition/column-codes.ts'
 import { isIn, q, raw } from '../sql/fragment.ts'
 import { CONTAINED_OFFSET } from './contained/key-space.ts'
 import { nextLayout } from './layout.ts'
+import type { Waiting } from './settings.ts'
 import { DIRTY, nextGeneration, setBackfilledTo } from './tables.ts'
 
 const readIndexed = sql('search.caseless', "SELECT value FROM search_setting WHERE name = 'caseless'")
@@ -30,9 +31,15 @@ export const settleCaseless = async (
   database: Database,
   short: (text: string) => number,
   systems: readonly string[],
+  waiting: Waiting,
 ): Promise<void> => {
   const now = JSON.stringify(systems)
-  const held = (await database.get<{ value: string }>(readIndexed, []))?.value ?? '[]'
+  const readHeld = async (): Promise<string> => (await database.get<{ value: string }>(readIndexed, []))?.value ?? '[]'
+  if (database.isReader) {
+    await whenStored(waiting.signal, async () => (await readHeld()) === now || undefined, waiting.onWait)
+    return
+  }
+  const held = await readHeld()
   if (held === now) return
   const before = JSON.parse(held) as readonly string[]
   const changed = [

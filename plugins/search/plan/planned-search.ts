@@ -27,6 +27,11 @@ export interface PlannedSearch {
   usedTypes(): Promise<readonly string[]>
   /** The search inside a transaction, which also finds what the transaction has written. */
   within(transaction: Transaction): PlannedSearch
+  /**
+   * Runs `work` with a search that reads everything from one snapshot of the committed data. Undefined where each statement
+   * has its own: on a server that writes, and inside a transaction.
+   */
+  readonly inSnapshot: (<T>(work: (search: PlannedSearch) => Promise<T>) => Promise<T>) | undefined
   /** Records the statements of one search, for `_explain`. */
   tracer(): ReturnType<typeof createQueryTrace>
   /**

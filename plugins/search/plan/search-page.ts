@@ -32,7 +32,12 @@ const refuse = (error: ServerError): never => {
 }
 
 /** Throws 400 for unsupported parameters, 403 for a forbidden type or a search that takes too long. */
-export const findPage = async (view: SearchView, query: SearchQuery): Promise<SearchPage> => {
+export const findPage = (view: SearchView, query: SearchQuery): Promise<SearchPage> => {
+  const { inSnapshot } = view.search
+  return inSnapshot === undefined ? findIn(view, query) : inSnapshot((search) => findIn({ ...view, search }, query))
+}
+
+const findIn = async (view: SearchView, query: SearchQuery): Promise<SearchPage> => {
   const { search, clock } = view
   const { context, request, ruling } = query
   // Plans and durations depend on all stored resources, including hidden ones.

@@ -4,6 +4,7 @@
  * completed a column.
  */
 import type { Clock, Logger } from '../../../../kernel/index.ts'
+import { whenStored } from '../../../database/service.ts'
 import type { ColumnRow } from '../columns.ts'
 import type { Registry } from '../registry.ts'
 import { DIRTY } from '../tables.ts'
@@ -22,6 +23,8 @@ export interface BackfillWorkerParts {
   readonly log: Logger
   /** True where other servers may use the same database. */
   readonly shared: boolean
+  /** False on a server that only reads: another one fills the columns. */
+  readonly fills: boolean
 }
 
 export interface BackfillWorker {
@@ -70,6 +73,7 @@ export const createBackfillWorker = ({
   clock,
   log,
   shared,
+  fills,
 }: BackfillWorkerParts): BackfillWorker => {
   const stopping = new AbortController()
   const { signal } = stopping
@@ -126,7 +130,7 @@ export const createBackfillWorker = ({
   }
   const wake = (): void => {
     kicked = true
-    if (!started || signal.aborted) return
+    if (!started || !fills || signal.aborted) return
     running ??= run().finally(() => {
       running = undefined
       if (kicked) wake()
@@ -147,6 +151,14 @@ export const createBackfillWorker = ({
 
   return {
     async complete(until) {
+      if (!fills) {
+        const isComplete = async (): Promise<true | undefined> => {
+          await registry.refresh()
+          return registry.pending.some(({ code }) => registry.isPackaged(code)) ? undefined : true
+        }
+        await whenStored(until, isComplete)
+        return
+      }
       await backfill.completeEmpty(({ code }) => registry.isPackaged(code))
       for (;;) {
         const pending = next(registry, ({ code }) => registry.isPackaged(code))

@@ -1,6 +1,12 @@
 /** Keeps the full-text index in step with the resources, in the transactions that write them. */
 
-import { type Database, insertImmediately, type MaybePromise, type Transaction } from '../../../database/service.ts'
+import {
+  type Database,
+  insertImmediately,
+  type MaybePromise,
+  type Transaction,
+  whenStored,
+} from '../../../database/service.ts'
 import { decompressBody } from '../../../storage/service.ts'
 import { toIndexFindings } from '../index-findings.ts'
 import type { IndexWriter } from '../index-writer.ts'
@@ -115,8 +121,12 @@ export const createFullTextIndex = (database: Database, mode: FullTextMode) => {
               )
             },
           },
-    /** Rebuilds the full-text index when the setting has changed. Stops between two batches when `signal` aborts. */
+    /** Rebuilds the full-text index when the setting has changed; a server that only reads waits for that. Stops between two batches when `signal` aborts. */
     async complete(signal?: AbortSignal): Promise<void> {
+      if (database.isReader) {
+        await whenStored(signal, async () => (await setting(MODE)) === held || undefined)
+        return
+      }
       if ((await setting(MODE)) === held) return
       if ((await setting(PROGRESS)) === undefined || mode === 'none') await clear()
       if (mode !== 'none') await fill(signal)

@@ -1,0 +1,50 @@
+/** Where events of this server go: into the trail, or where another one writes, into its inbox. */
+import type { Host } from '../../../kernel/index.ts'
+import type { Database } from '../../database/service.ts'
+import { createBlockWriter } from '../blocks/block-writer.ts'
+import type { KeyRing } from '../chain/key.ts'
+import type { EventQueue } from '../intake/queue.ts'
+import { createTrailMaintenance, type TrailMaintenance } from '../trail/maintenance.ts'
+import { createTrail, type Trail } from '../trail/trail.ts'
+import { createInboxMaintenance } from './inbox-maintenance.ts'
+import { createInboxMover } from './inbox-mover.ts'
+import { createInboxWriter } from './inbox-writer.ts'
+
+export interface EventPlaceParts extends Pick<Host, 'busy' | 'clock' | 'random' | 'log'> {
+  readonly database: Database
+  readonly keys: KeyRing
+}
+
+export interface Kept {
+  readonly queue: EventQueue
+  /** Writes the queued events. */
+  readonly flush: () => Promise<void>
+  readonly retentionDays: number | undefined
+}
+
+export interface EventPlace {
+  readonly writer: Trail
+  keptBy(kept: Kept): TrailMaintenance
+  /** Resolves when what other servers have told until now is in the trail, where this one looks after it. */
+  gather(): Promise<void>
+}
+
+export const createPlace = ({ database, keys, busy, clock, random, log }: EventPlaceParts): EventPlace => {
+  if (database.isReader) {
+    const inbox = createInboxWriter({ database, keys, server: random.id() })
+    const onWait = (): void => busy('waiting for the catalog of the primary')
+    return {
+      writer: inbox,
+      keptBy: ({ queue, flush }) => createInboxMaintenance({ database, inbox, queue, flush, onWait, clock, log }),
+      gather: async () => undefined,
+    }
+  }
+  const blocks = createBlockWriter({ database, clock, log })
+  const trail = createTrail({ database, keys, blocks, clock, log })
+  const inbox = database.kind === 'postgres' ? createInboxMover({ database, keys, trail, clock, log }) : undefined
+  return {
+    writer: trail,
+    keptBy: (kept) => createTrailMaintenance({ ...kept, database, keys, trail, blocks, inbox, clock, log }),
+    gather: async () => inbox?.move(),
+  }
+}

@@ -1,0 +1,57 @@
+/** What a server that only reads does for the trail beside telling events: records its start and stop. */
+import { type Clock, counted, every, type Logger, type Repeating } from '../../../kernel/index.ts'
+import type { Database } from '../../database/service.ts'
+import type { EventQueue } from '../intake/queue.ts'
+import { type HeadRow, readHead } from '../tables.ts'
+import type { TrailMaintenance } from '../trail/maintenance.ts'
+import type { InboxWriter } from './inbox-writer.ts'
+
+const HOUR_MS = 3_600_000
+
+export interface InboxMaintenanceParts {
+  readonly database: Database
+  readonly inbox: InboxWriter
+  readonly queue: Pick<EventQueue, 'open' | 'close' | 'waiting'>
+  /** Writes the queued events. */
+  readonly flush: () => Promise<void>
+  readonly onWait: () => void
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export const createInboxMaintenance = (parts: InboxMaintenanceParts): TrailMaintenance => {
+  const { database, inbox, queue, flush, onWait, clock, log } = parts
+  let hourly: Repeating | undefined
+  let isOpen = false
+  const onError = (error: unknown): void => log.warn({ err: error }, 'the inbox of the audit trail cannot be written')
+  return {
+    async start(signal) {
+      await inbox.open(signal, onWait)
+      await inbox.write([{ at: clock.now(), kind: 'start', status: 200 }])
+      queue.open()
+      isOpen = true
+      hourly = every(clock, HOUR_MS, () => inbox.touch(clock.now()), onError)
+    },
+    async stop() {
+      if (!isOpen) return
+      await hourly?.stop()
+      try {
+        await flush()
+      } catch (error) {
+        const { waiting } = queue
+        log.error(
+          { lost: waiting },
+          `${counted(waiting, 'event')} could not be written to the audit trail and will be lost`,
+        )
+        throw error
+      } finally {
+        queue.close()
+      }
+      await inbox.write([{ at: clock.now(), kind: 'stop', status: 200 }])
+    },
+    async chain() {
+      const head = await database.get<HeadRow>(readHead, [])
+      return Buffer.from(head?.chain ?? []).toString('hex')
+    },
+  }
+}

@@ -1,0 +1,42 @@
+/** Epochs of the database, kept in memory: those that are over do not change, and the current one lasts as long as it is current. */
+import { type Database, readEpoch } from '../../database/service.ts'
+import type { Epoch } from './snapshot-source.ts'
+
+const MAX_KEPT = 64
+
+export interface KnownEpochs {
+  /** Undefined, or a promise of it, where the database has no epoch of this number. */
+  of(number: number): Epoch | undefined | Promise<Epoch | undefined>
+  /** The current epoch has been read beside something else. */
+  learn(number: number, term: string): void
+}
+
+/** `current`: the number of the current epoch; undefined where it is not known. */
+export const createKnownEpochs = (database: Database, current: () => number | undefined): KnownEpochs => {
+  const kept = new Map<number, Epoch>()
+  let keptIn: number | undefined
+
+  const read = async (number: number): Promise<Epoch | undefined> => {
+    const asked = current()
+    const found = await readEpoch(database, number)
+    // Another epoch may have begun that this server has not noticed.
+    const isSettled = asked !== undefined && (number === asked ? found?.lastSeq === undefined : number < asked)
+    if (found !== undefined && isSettled && asked === keptIn && kept.size < MAX_KEPT) kept.set(number, found)
+    return found
+  }
+  const enter = (): void => {
+    const now = current()
+    if (now !== keptIn) kept.clear()
+    keptIn = now
+  }
+  return {
+    of(number) {
+      enter()
+      return kept.get(number) ?? read(number)
+    },
+    learn(number, term) {
+      enter()
+      if (number === keptIn && kept.get(number)?.term !== term) kept.set(number, { term, lastSeq: undefined })
+    },
+  }
+}

@@ -1,0 +1,30 @@
+/** On a server that only reads: notices that the one that writes has installed other packages and compiled them. */
+import { type Clock, every, type Logger, type Repeating } from '../../kernel/index.ts'
+import type { Database } from '../database/service.ts'
+import type { Definitions } from '../packages/service.ts'
+import { readCatalog } from './tables.ts'
+
+const WATCH_MS = 5_000
+
+export interface WatchPackagesParts {
+  readonly database: Database
+  readonly definitions: Definitions
+  readonly clock: Clock
+  readonly log: Logger
+  /** Called once. Everything that was made of the packages has to be made again. */
+  readonly onChange: () => void
+}
+
+export const watchPackages = ({ database, definitions, clock, log, onChange }: WatchPackagesParts): Repeating => {
+  const { fingerprint } = definitions
+  let isTold = false
+  const watch = async (): Promise<void> => {
+    await definitions.refresh()
+    if (isTold || definitions.fingerprint === fingerprint) return
+    // Before the new ones are compiled, a server that starts would only wait for it.
+    if ((await database.get(readCatalog, [definitions.fingerprint])) === undefined) return
+    isTold = true
+    onChange()
+  }
+  return every(clock, WATCH_MS, watch, (error) => log.debug({ err: error }, 'the packages cannot be looked at'))
+}

@@ -1,0 +1,67 @@
+/** A replica without a primary reads on, until it has heard nothing of one for longer than any takeover. P5 of the replicas. */
+// database: postgres, the one kind that has replicas
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import cluster from '../../../plugins/cluster/index.ts'
+import smart from '../../../plugins/smart/index.ts'
+import { chosenKind } from '../../support/database-kinds.ts'
+import { createManualClock } from '../../support/manual-clock.ts'
+import { SECRETS, startPrimary } from '../../support/replica-servers.ts'
+import { basic, serverWith } from '../../support/server-with.ts'
+import { until } from '../../support/until.ts'
+
+const STOPPED = 'the replica has stopped following the primary'
+const LIFELESS_S = 20
+const SLACK_S = 6 // a look waits for the database, and a probe is good for a second
+
+test('it answers reads for 20 seconds without a sign of life, then nothing, and goes on with the next primary', async () => {
+  const fresh = await chosenKind.fresh()
+  const primary = await startPrimary(fresh)
+  const clock = createManualClock()
+  const replica = await serverWith({
+    clock,
+    plugins: [...basic, smart, cluster],
+    settings: { ...fresh.settings, smart: SECRETS, cluster: { role: 'replica', primary_url: primary.base } },
+  })
+  const statusOf = async (url: string): Promise<number> => (await replica.inject({ url })).statusCode
+  const reason = async (): Promise<string> =>
+    ((await replica.inject({ url: '/readyz' })).json() as { reason?: string }).reason ?? 'ok'
+  const passSecond = async (): Promise<string> => {
+    await clock.advance(1_001)
+    return reason()
+  }
+  let alive = 0
+  await until(
+    async () => {
+      assert.is(await passSecond(), 'ok')
+      assert.is(await statusOf('/Patient'), 200)
+      alive += 1
+      return alive > 2
+    },
+    10_000,
+    'it to follow',
+  )
+  await primary.kill()
+  let seconds = 0
+  await until(
+    async () => {
+      seconds += 1
+      const now = await passSecond()
+      assert.is(await statusOf('/Patient'), now === 'ok' ? 200 : 503)
+      return now === STOPPED
+    },
+    60_000,
+    'it to stop',
+  )
+  // The last sign of life was heard up to two seconds before.
+  assert.ok(seconds >= LIFELESS_S - 2 && seconds <= LIFELESS_S + SLACK_S, `${seconds} s`)
+  assert.is(await statusOf('/healthz'), 503)
+  const next = await startPrimary(fresh)
+  await until(async () => (await passSecond()) === 'ok', 60_000, 'it to go on')
+  assert.is(await statusOf('/Patient'), 200)
+  await replica.stop()
+  await next.kill()
+  await fresh.remove()
+})
+
+test.run()

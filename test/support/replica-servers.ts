@@ -1,0 +1,108 @@
+/** A primary and replicas of it, in processes of their own on one PostgreSQL. */
+import pg from 'pg'
+import type { FreshDatabase } from './database-kinds.ts'
+import { type SpawnedServer, type SpawnOptions, spawnServer } from './spawn-server.ts'
+import { until } from './until.ts'
+
+const READY_MS = 20_000
+export const SECRETS = { dcr_token: 'd'.repeat(32), confidential_secret: 'c'.repeat(32) }
+
+/** The tables that every server may write, whatever its role. */
+export const SHARED_TABLES = [
+  'audit_inbox',
+  'cluster_member',
+  'limits_quota',
+  'limits_server',
+  'metering_usage',
+  'request_log',
+] as const
+
+export interface RoleOptions extends Pick<SpawnOptions, 'plugins' | 'settings' | 'isEarly'> {
+  /** Where it finds the database, if elsewhere than the test. */
+  readonly url?: string
+}
+
+export const urlOf = ({ settings }: FreshDatabase): string =>
+  (settings.database as { readonly postgres_url: string }).postgres_url
+
+const startAs = (
+  fresh: FreshDatabase,
+  cluster: Readonly<Record<string, unknown>>,
+  { plugins = [], settings, isEarly = false, url = urlOf(fresh) }: RoleOptions,
+): Promise<SpawnedServer> =>
+  spawnServer(
+    { database: { kind: 'postgres', postgres_url: url } },
+    {
+      plugins: ['smart', 'cluster', ...plugins],
+      settings: { smart: SECRETS, ...settings, cluster: { ...cluster, ...(settings?.cluster as object) } },
+      isEarly,
+    },
+  )
+
+export const startPrimary = (fresh: FreshDatabase, options: RoleOptions = {}): Promise<SpawnedServer> =>
+  startAs(fresh, { role: 'primary' }, options)
+
+export const startReplica = (
+  fresh: FreshDatabase,
+  primaryUrl: string,
+  options: RoleOptions = {},
+): Promise<SpawnedServer> => startAs(fresh, { role: 'replica', primary_url: primaryUrl }, options)
+
+/** `ok`, or what /readyz says is missing. */
+export const reasonOf = async ({ base }: Pick<SpawnedServer, 'base'>): Promise<string> => {
+  const { reason = 'ok' } = (await (await fetch(`${base}/readyz`)).json()) as { readonly reason?: string }
+  return reason
+}
+
+export const whenSays = (server: Pick<SpawnedServer, 'base'>, reason: string, ms = READY_MS): Promise<void> =>
+  until(async () => (await reasonOf(server)) === reason, ms, `a server to say: ${reason}`)
+
+/** Another role of the database, which may read everything and write the shared tables only. Returns the URL for it. */
+export const asReader = async (fresh: FreshDatabase): Promise<string> => {
+  const url = new URL(urlOf(fresh))
+  const client = new pg.Client(url.href)
+  await client.connect()
+  try {
+    await client.query(`DO $$ BEGIN CREATE ROLE reader LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`)
+    await client.query('GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader')
+    const { rows } = await client.query<{ name: string }>('SELECT tablename AS name FROM pg_tables')
+    for (const { name } of rows)
+      if ((SHARED_TABLES as readonly string[]).includes(name))
+        await client.query(`GRANT INSERT, UPDATE, DELETE ON ${name} TO reader`)
+  } finally {
+    await client.end()
+  }
+  url.username = 'reader'
+  return url.href
+}
+
+export type Json = Record<string, any>
+
+export interface Sent {
+  readonly status: number
+  /** X-Snapshot */
+  readonly snapshot: string | null
+  readonly text: string
+  /** Empty where the body is. */
+  readonly json: Json
+}
+
+export const send = async (
+  { base }: Pick<SpawnedServer, 'base'>,
+  method: string,
+  path: string,
+  body?: Json,
+  more: Readonly<Record<string, string | null>> = {},
+): Promise<Sent> => {
+  const headers = new Headers(body === undefined ? {} : { 'content-type': 'application/fhir+json' })
+  for (const [name, value] of Object.entries(more)) if (value !== null) headers.set(name, value)
+  const answer = await fetch(`${base}${path}`, {
+    method,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  const isJson = answer.headers.get('content-type')?.includes('json') === true
+  const json = (isJson && text !== '' ? JSON.parse(text) : {}) as Json
+  return { status: answer.status, snapshot: answer.headers.get('x-snapshot'), text, json }
+}
