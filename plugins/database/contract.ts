@@ -254,6 +254,11 @@ export interface Database {
    * (`isOpenElsewhere`).
    */
   isShared(): Promise<boolean>
+  /**
+   * Throws 503 while the database does not confirm that this server is still the one that writes. Requests are refused then
+   * when they arrive; a request with many steps calls this before each of them.
+   */
+  checkLease(): void
 }
 
 export const Database = defineService<Database>('database')

@@ -4,7 +4,7 @@
  */
 
 import type { Database } from './contract.ts'
-import { DatabaseUnavailable } from './errors.ts'
+import { DatabaseUnavailable, LeaseUnconfirmed } from './errors.ts'
 import type { Opened } from './opening.ts'
 
 export interface LazyDatabase {
@@ -42,6 +42,9 @@ export const createLazyDatabase = ({
       orm: async () => behind().orm(),
       status: () => behind().status(),
       isShared: async () => behind().isShared(),
+      checkLease() {
+        if (opened?.mayAnswer() === false) throw LeaseUnconfirmed()
+      },
     },
     get opened() {
       return opened

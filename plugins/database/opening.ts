@@ -45,7 +45,7 @@ export interface OpenOptions {
 
 /** An open database, with operations that only this plugin uses. */
 export interface Opened {
-  readonly database: Omit<Database, 'readOnly' | 'isReader'>
+  readonly database: Omit<Database, 'readOnly' | 'isReader' | 'checkLease'>
   /** Runs one small query; throws or returns false when the database cannot be used. */
   check(signal: AbortSignal): Promise<boolean>
   /** False once the database file was removed or replaced. */

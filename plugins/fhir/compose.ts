@@ -157,7 +157,7 @@ export const compose = (given: ComposeParts): StartedFhir => {
     interactions,
     bundle: createBundle({
       large,
-      batch: createBatch({ interactions, capabilities, random }),
+      batch: createBatch({ ...common, interactions, capabilities, random }),
       transaction,
     }),
     capabilities,

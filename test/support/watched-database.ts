@@ -62,6 +62,7 @@ export const watchedDatabase = (base = database): { readonly plugin: AnyPlugin; 
       await watch.behind?.()
       return rows
     },
+    reading: (work) => inner.reading((transaction) => work(watchedTransaction(transaction))),
     transact: async (work, options) => {
       watch.asked += 1
       if (watch.refuses) throw new Error('planted')

@@ -9,7 +9,7 @@ import {
   type RequestContext,
   toServerError,
 } from '../../../kernel/index.ts'
-import type { MaybePromise, Transaction } from '../../database/service.ts'
+import type { Database, MaybePromise, Transaction } from '../../database/service.ts'
 import type { Capabilities } from '../interactions/capabilities.ts'
 import type { Interactions } from '../interactions/interactions.ts'
 import type { View } from '../view.ts'
@@ -63,11 +63,12 @@ export interface BatchParts {
   readonly interactions: Interactions
   readonly capabilities: Capabilities
   readonly random: Random
+  readonly database: Pick<Database, 'checkLease'>
 }
 
 /** Throws only when the client has disconnected. An entry that fails is answered with its error. */
 export const createBatch =
-  ({ interactions, capabilities, random }: BatchParts): PerformBundle =>
+  ({ interactions, capabilities, random, database }: BatchParts): PerformBundle =>
   async (view, ctx, { entries }, headers) => {
     const answers = createAnswerEntries(entries.length)
     const changed = new Set<string>()
@@ -76,6 +77,8 @@ export const createBatch =
       let isAddressed = false
       let named: (() => Interaction | undefined) | undefined
       try {
+        // Another server may have taken over since the batch began.
+        database.checkLease()
         if (asksForCapabilities(entry, ctx)) {
           const answer = await capabilities({ ctx, headers, url: entry.url })
           answers.set(entry.index, answeredEntry(ctx, entry, answer))

@@ -53,8 +53,9 @@ test('it answers reads for 20 seconds without a sign of life, then nothing, and 
     60_000,
     'it to stop',
   )
-  // The last sign of life was heard up to two seconds before.
-  assert.ok(seconds >= LIFELESS_S - 2 && seconds <= LIFELESS_S + SLACK_S, `${seconds} s`)
+  // The last sign of life was heard up to two seconds before. The clock of the test may pass faster than the primary beats,
+  // so none may have come while it passed before.
+  assert.ok(seconds >= LIFELESS_S - 2 - alive && seconds <= LIFELESS_S + SLACK_S, `${seconds} s`)
   assert.is(await statusOf('/healthz'), 503)
   const next = await startPrimary(fresh)
   await until(async () => (await passSecond()) === 'ok', 60_000, 'it to go on')
