@@ -1,6 +1,6 @@
 /**
- * Runs the test files, three at a time on two cores, four while they wait for other processes, and closes with `N passed,
- * N failed`. Arguments choose files by a part of their path: `npm test -- server/crud`. Files in test/server run once on every kind
+ * Runs the test files, two at a time, three where they wait for other processes, and closes with `N passed, N failed`.
+ * Arguments choose files by a part of their path: `npm test -- server/crud`. Files in test/server run once on every kind
  * of database, but for those that say in a comment why fewer are enough: `// database: sqlite, …` or
  * `// database: sqlite and postgres, …`. Files share processes, but for those of the command line, which start processes
  * themselves, and those that say in a comment why they cannot: `// process: its own, …`. One that fails among others is
@@ -117,8 +117,8 @@ const work = async (takes: (run: Planned) => boolean): Promise<void> => {
 }
 if (queue.length > FEW && environment.NODE_COMPILE_CACHE !== undefined)
   spawnSync(process.execPath, [join('test', 'support', 'compile-ahead.ts')], { cwd: root, env: environment })
-// All files wait at times: for timers, sockets and threads. With a worker for each core the cores would stand idle then.
-const workers = Array.from({ length: CORES + 1 }, () => work(() => true))
+// Not more: a server that gets no processor for four seconds loses its lease, and answers 503.
+const workers = Array.from({ length: CORES }, () => work(() => true))
 await Promise.all([...workers, work(waits)])
 const sum = (key: 'passed' | 'failed'): number => outcomes.reduce((total, outcome) => total + outcome[key], 0)
 if (files.length === 0) console.log('no test file matches')
