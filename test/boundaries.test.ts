@@ -221,6 +221,8 @@ const computedImports: Rule = (files) =>
  */
 const SHARED_WORK: Readonly<Record<string, string>> = {
   'plugins/audit/inbox/inbox-writer.ts': 'audit_inbox',
+  'plugins/jobs/attempt.ts': 'job, and rows of the kind of job, fenced by the lease of the job',
+  'plugins/jobs/commands/jobs.ts': 'job',
   'plugins/limits/account.ts': 'limits_quota',
   'plugins/limits/fold.ts': 'limits_quota',
   'plugins/limits/heartbeat.ts': 'limits_server',
