@@ -45,10 +45,10 @@ export const createConnectionAccess = (parts: ConnectionAccessParts): Connection
     return identify(asked, response, route)
   }
   const take = (found: Caller, given: IncomingMessage['headers']): void => {
-    const found_ = nameOf(found)
+    const foundName = nameOf(found)
     const isNobody = found.kind === 'anonymous' && (opened.awaitsToken || caller.kind !== 'anonymous')
-    if (isNobody || (name !== undefined && name !== found_)) throw CallerChanged()
-    name = found_
+    if (isNobody || (name !== undefined && name !== foundName)) throw CallerChanged()
+    name = foundName
     caller = found
     headers = given
   }

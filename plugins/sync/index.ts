@@ -1,5 +1,6 @@
 /** Live queries: the matches of a search, and what happens to them from then on. Spec: /sync. */
 import { definePlugin } from '../../kernel/index.ts'
+import { Database } from '../database/service.ts'
 import { Resources } from '../fhir/service.ts'
 import { Limits } from '../limits/service.ts'
 import { Searches } from '../search/service.ts'
@@ -11,19 +12,20 @@ import { syncRoutes } from './routes.ts'
 export default definePlugin({
   name: 'sync',
   description: 'Live queries over a WebSocket or Server-Sent Events at /sync',
-  needs: { resources: Resources, searches: Searches },
+  needs: { database: Database, resources: Resources, searches: Searches },
   uses: [Limits],
   errors,
   setup(host) {
     const { hooks, run, routes, identify, request, optional, refusal, clock, random, log } = host
-    const { resources, searches } = host.needs
+    const { database, resources, searches } = host.needs
     const live = createLiveQueries({
       ...{ resources, searches, refusal, clock, log },
       limits: optional(Limits),
       ownUrl: () => request({ caller: { kind: 'internal' }, purpose: 'sync' }).ownUrl,
       source: createOwnCommits(hooks, random),
     })
-    routes(syncRoutes({ identify, run, log, open: live.open, connection: live.connection }))
+    const { isReader } = database
+    routes(syncRoutes({ identify, run, log, isReader, open: live.open, connection: live.connection }))
     return { handOver: live.handOver, stop: live.stop }
   },
 })
