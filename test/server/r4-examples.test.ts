@@ -14,7 +14,7 @@ import { examplesFolder, stubDefinitions } from '../support/stub-definitions.ts'
 
 const EXPECTED = 5305 // 5306 files, of which ig-r4.json holds ImplementationGuide/fhir a second time
 const LANES = 8
-const TRIES = 20
+const TRIES = 60
 const AGAIN_MS = 250
 let server: TestServer
 let client: HttpClient
@@ -79,15 +79,21 @@ const inLanes = async (work: (name: string) => Promise<void>): Promise<void> => 
 
 /**
  * Asks again after 503: the largest examples hold up this process, and with it the server's confirmation of its lease, for
- * longer than that is valid on a slow machine.
+ * longer than that is valid on a slow machine. A request is refused then before anything of it is stored.
  */
-const get = async (url: string, headers: Record<string, string>) => {
+const send = async (
+  method: 'GET' | 'PUT',
+  url: string,
+  options: { headers: Record<string, string>; body?: string },
+) => {
   for (let tries = 1; ; tries += 1) {
-    const answer = await client.send('GET', url, { headers })
+    const answer = await client.send(method, url, options)
     if (answer.status !== 503 || tries === TRIES) return answer
     await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
   }
 }
+
+const get = (url: string, headers: Record<string, string>) => send('GET', url, { headers })
 
 /**
  * Takes away what all pages of the history give back byte for byte. On PostgreSQL they stand for a vread and a history of
@@ -116,7 +122,7 @@ test(`all ${EXPECTED} resources but five are put, and read, vread and history gi
     const sent = JSON.parse(text) as Sent
     const url = `/${sent.resourceType}/${sent.id}`
     const headers = { 'content-type': 'application/fhir+json', prefer: 'return=minimal' }
-    const { status } = await client.send('PUT', url, { headers, body: text })
+    const { status } = await send('PUT', url, { headers, body: text })
     if (status !== statusOf(name)) wrong.push(`${name}: PUT ${status}`)
     if (status >= 400) return
     const { text: read } = await get(url, AS_FHIR)
