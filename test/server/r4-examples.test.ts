@@ -6,6 +6,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../plugins/database/index.ts'
 import references from '../../plugins/references/index.ts'
+import { askAgain } from '../support/ask-again.ts'
 import { chosenKind } from '../support/database-kinds.ts'
 import { fhirPlugins } from '../support/fhir-plugins.ts'
 import { createHttpClient, type HttpClient } from '../support/http-client.ts'
@@ -14,8 +15,6 @@ import { examplesFolder, stubDefinitions } from '../support/stub-definitions.ts'
 
 const EXPECTED = 5305 // 5306 files, of which ig-r4.json holds ImplementationGuide/fhir a second time
 const LANES = 8
-const TRIES = 60
-const AGAIN_MS = 250
 let server: TestServer
 let client: HttpClient
 test.before(async () => {
@@ -77,22 +76,11 @@ const inLanes = async (work: (name: string) => Promise<void>): Promise<void> => 
   await Promise.all(Array.from({ length: LANES }, lane))
 }
 
-/**
- * Asks again after 503: the largest examples hold up this process, and with it the server's confirmation of its lease, for
- * longer than that is valid on a slow machine. A request is refused then before anything of it is stored.
- */
-const send = async (
-  method: 'GET' | 'PUT',
-  url: string,
-  options: { headers: Record<string, string>; body?: string },
-) => {
-  for (let tries = 1; ; tries += 1) {
-    const answer = await client.send(method, url, options)
-    if (answer.status !== 503 || tries === TRIES) return answer
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
-  }
-}
-
+const send = (method: 'GET' | 'PUT', url: string, options: { headers: Record<string, string>; body?: string }) =>
+  askAgain(
+    () => client.send(method, url, options),
+    ({ status }) => status,
+  )
 const get = (url: string, headers: Record<string, string>) => send('GET', url, { headers })
 
 /**

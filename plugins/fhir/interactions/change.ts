@@ -120,9 +120,9 @@ export const retryOnContention = async <T>(parts: RetryParts, work: () => Promis
       if (attempt >= most || !isContention(error) || !isPatient) throw error
       // On SQLite the other writer's changes may belong to a group that is not committed yet, and a search would not
       // find them. An empty transaction waits for that COMMIT. On PostgreSQL the attempt has waited for a lock, so the
-      // changes are committed.
+      // changes are committed; of a large resource the work of the thread is pause enough.
       if (database.kind !== 'postgres') await database.transact(() => undefined)
-      else if (attempt >= AT_ONCE) await backOff(parts, attempt)
+      else if (attempt >= AT_ONCE && !isStaleFindings(error)) await backOff(parts, attempt)
     }
   }
 }

@@ -20,6 +20,7 @@ import { createConverters } from '../../../plugins/search/index/convert/converte
 import { compileExtractor } from '../../../plugins/search/index/extractor.ts'
 import { createHasher } from '../../../plugins/search/index/hash.ts'
 import { IndexEntries } from '../../../plugins/search/index/index-entries.ts'
+import { askAgain } from '../../support/ask-again.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { examplesFolder, stubDefinitions } from '../../support/stub-definitions.ts'
@@ -177,12 +178,12 @@ test.before(async () => {
     if (stored.has(resource)) return
     stored.add(resource)
     const { resourceType, id } = resource
-    const answer = await server.inject({
-      method: 'PUT',
-      url: `/${resourceType}/${id}`,
-      headers: { 'content-type': 'application/fhir+json' },
-      payload: JSON.stringify(resource),
-    })
+    const payload = JSON.stringify(resource)
+    const headers = { 'content-type': 'application/fhir+json' }
+    const answer = await askAgain(
+      () => server.inject({ method: 'PUT', url: `/${resourceType}/${id}`, headers, payload }),
+      ({ statusCode }) => statusCode,
+    )
     assert.ok(answer.statusCode < 300, `${resourceType}/${id}: ${answer.body.slice(0, 200)}`)
   }
   for (const parameter of model.parameters) {
