@@ -2,6 +2,7 @@
  * transaction: performs all entries or none, in one transaction of the database, in the order of R4.
  * https://hl7.org/fhir/R4/http.html#trules
  */
+import { isServerError } from '../../../kernel/index.ts'
 import type { Transaction } from '../../database/service.ts'
 import type { Changed, CurrentChange } from '../../storage/service.ts'
 import { isLongWrite } from '../../storage/service.ts'
@@ -40,8 +41,9 @@ const perform = async (
     }
     return await database.transact(work, { isLong })
   } catch (error) {
-    // The match of a conditional reference may have been changed after it was checked: the transaction begins again.
-    if (!isContention(error)) await entries.resolved.verify(run.view)
+    // The match of a conditional reference may have been changed after it was checked: the transaction begins again. Not
+    // after a 5xx, which may leave it open whether the transaction is committed.
+    if (isServerError(error) && error.status < 500 && !isContention(error)) await entries.resolved.verify(run.view)
     const { interaction } = progress
     if (interaction?.entry === undefined || isContention(error)) throw error
     return run.refusals.refuse(interaction.entry, interaction, error)

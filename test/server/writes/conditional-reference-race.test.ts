@@ -80,4 +80,15 @@ test('where another resource matches by then, the reference leads to that one', 
   assert.is(observation.subject.reference, 'Patient/three')
 })
 
+test('after a 5xx the transaction is not begun again, because it may be committed', async () => {
+  await send('PUT', '/Patient/four', { ...patient('four'), identifier: [{ system: 'urn:a', value: '4' }] })
+  await send('DELETE', '/Patient/three')
+  await send('PUT', '/Patient/four', patient('four'))
+  between = async () => {
+    await send('DELETE', '/Patient/four')
+    throw new Error('the outcome is not known')
+  }
+  assert.is((await referring()).statusCode, 500)
+})
+
 test.run()
