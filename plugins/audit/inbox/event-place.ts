@@ -25,7 +25,7 @@ export interface Kept {
 export interface EventPlace {
   readonly writer: Trail
   keptBy(kept: Kept): TrailMaintenance
-  /** Resolves when what other servers have told until now is in the trail, where this one looks after it. */
+  /** Resolves when the events that other servers have stored until now are in the trail, on the server that keeps it. */
   gather(): Promise<void>
 }
 

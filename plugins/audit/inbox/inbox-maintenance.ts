@@ -1,6 +1,7 @@
 /** What a server that only reads does for the trail beside telling events: records its start and stop. */
-import { type Clock, counted, every, type Logger, type Repeating } from '../../../kernel/index.ts'
+import { type Clock, every, type Logger, type Repeating } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
+import { closeQueue } from '../intake/close-queue.ts'
 import type { EventQueue } from '../intake/queue.ts'
 import { type HeadRow, readHead } from '../tables.ts'
 import type { TrailMaintenance } from '../trail/maintenance.ts'
@@ -35,18 +36,7 @@ export const createInboxMaintenance = (parts: InboxMaintenanceParts): TrailMaint
     async stop() {
       if (!isOpen) return
       await hourly?.stop()
-      try {
-        await flush()
-      } catch (error) {
-        const { waiting } = queue
-        log.error(
-          { lost: waiting },
-          `${counted(waiting, 'event')} could not be written to the audit trail and will be lost`,
-        )
-        throw error
-      } finally {
-        queue.close()
-      }
+      await closeQueue(queue, flush, log)
       await inbox.write([{ at: clock.now(), kind: 'stop', status: 200 }])
     },
     async chain() {

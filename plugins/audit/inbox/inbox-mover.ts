@@ -81,31 +81,31 @@ const numbered = <T extends { readonly n: number }>(rows: readonly T[]): T[] =>
 export const createInboxMover = ({ database, keys, trail, clock, log }: InboxMoverParts): InboxMover => {
   let repeating: Repeating | undefined
 
-  /** Resolves with the number of rows, and what is to be told of them once they are moved. */
+  /** Resolves with the number of rows, and those that are faulty. */
   const moveSome = async (transaction: Transaction) => {
-    const told: { server: string; n: number; fault: Fault }[] = []
+    const faulty: { server: string; n: number; fault: Fault }[] = []
     const rows = numbered(await transaction.all<InboxRow>(readInbox, [ROWS]))
     const head = await transaction.get<HeadRow>(readHead, [])
-    if (rows.length === 0 || head === undefined) return { count: 0, told }
+    if (rows.length === 0 || head === undefined) return { count: 0, faulty }
     const anchors = numbered(await transaction.all<Anchor>(readAnchors, []))
     for (const [server, own] of Map.groupBy(rows, (row) => row.server)) {
       const before = anchors.find((anchor) => anchor.server === server)?.n ?? 0
       const { events, faults, last, isOver } = take(keys, head.chain, own, before)
       for (const { n, fault } of faults) {
-        told.push({ server, n, fault })
+        faulty.push({ server, n, fault })
         trail.append(transaction, { at: clock.now(), kind: 'alarm', status: 500 })
       }
       for (const event of events) trail.append(transaction, event)
       await transaction.run(dropInbox, [server, isOver ? last : last - 1])
       if (!isOver) await transaction.run(anchorInbox, [clock.now(), server, last])
     }
-    return { count: rows.length, told }
+    return { count: rows.length, faulty }
   }
   const move = async (): Promise<void> => {
     for (let isMore = true; isMore; ) {
       if ((await database.get(findInbox, [])) === undefined) return
-      const { count, told } = await database.transact(moveSome)
-      for (const one of told) log.error(one, 'the inbox of the audit trail was changed by somebody else')
+      const { count, faulty } = await database.transact(moveSome)
+      for (const one of faulty) log.error(one, 'the inbox of the audit trail was changed by somebody else')
       isMore = count === ROWS
     }
   }

@@ -3,11 +3,12 @@
  * log is to be kept elsewhere: its checkpoints show that the end of the trail was cut off or that an old copy was
  * restored.
  */
-import { type Clock, counted, every, type Logger, type Repeating } from '../../../kernel/index.ts'
+import { type Clock, every, type Logger, type Repeating } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { BlockWriter } from '../blocks/block-writer.ts'
 import type { KeyRing } from '../chain/key.ts'
 import type { InboxMover } from '../inbox/inbox-mover.ts'
+import { closeQueue } from '../intake/close-queue.ts'
 import type { EventQueue } from '../intake/queue.ts'
 import { type HeadRow, readHead } from '../tables.ts'
 import { openTrail } from './open.ts'
@@ -81,18 +82,7 @@ export const createTrailMaintenance = (parts: TrailMaintenanceParts): TrailMaint
       if (!isOpen) return
       await Promise.all([hourly?.stop(), inbox?.stop()])
       await Promise.all([pruning, blocks.stop()])
-      try {
-        await flush()
-      } catch (error) {
-        const { waiting } = queue
-        log.error(
-          { lost: waiting },
-          `${counted(waiting, 'event')} could not be written to the audit trail and will be lost`,
-        )
-        throw error
-      } finally {
-        queue.close()
-      }
+      await closeQueue(queue, flush, log)
       await trail.write([{ at: clock.now(), kind: 'stop', status: 200 }])
       await checkpoint()
     },
