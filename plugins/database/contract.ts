@@ -101,6 +101,12 @@ export interface CommitParticipant<T> {
   refuse(cause: unknown): ServerError
 }
 
+/**
+ * How a transaction has ended. `unknown`: its connection was lost during COMMIT, so it may be committed, now or in a moment;
+ * no later than with the next epoch of the writer lease that is decided.
+ */
+export type Outcome = 'committed' | 'undone' | 'unknown'
+
 /** One open transaction. A statement sees the effects of earlier ones of the same transaction. */
 export interface Transaction {
   /** Registers an item for the time before COMMIT. It is discarded if the transaction is rolled back. */
@@ -110,6 +116,12 @@ export interface Transaction {
    * order in which transactions that write the same rows were committed. `transact` rejects with what it throws.
    */
   afterCommit(tell: () => void): void
+  /**
+   * Calls `tell` once, when this transaction has ended, before what `afterCommit` was given and before `transact` resolves
+   * or rejects. It must not throw. Where `work` runs again, each run is a transaction with an end of its own. On SQLite,
+   * which keeps nothing from reading between the statements and the end of a transaction, nothing is called.
+   */
+  afterEnd(tell: (outcome: Outcome) => void): void
   /**
    * Tells every server of the database once this transaction is committed: see `ChangeFeed`. It is discarded if the
    * transaction is rolled back, or is `shared`. The COMMIT waits for the disk, whatever `asynchronousCommit` says.
@@ -259,6 +271,17 @@ export interface Database {
    * when they arrive; a request with many steps calls this before each of them.
    */
   checkLease(): void
+  /**
+   * True while nobody but this process can have committed anything that it has not heard of. Only then may it show what
+   * it has kept in memory of committed rows: it is asked right before. Always true on SQLite. On PostgreSQL true for the
+   * holder of the writer lease, as long as that is confirmed.
+   */
+  isSole(): boolean
+  /**
+   * True for a command that works beside a running server, without the writer lease. It must not change what that server
+   * keeps in memory, as the server would not hear of it.
+   */
+  isBeside(): boolean
 }
 
 export const Database = defineService<Database>('database')

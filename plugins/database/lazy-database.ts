@@ -45,6 +45,8 @@ export const createLazyDatabase = ({
       checkLease() {
         if (opened?.mayAnswer() === false) throw LeaseUnconfirmed()
       },
+      isSole: () => opened?.database.isSole() ?? false,
+      isBeside: () => opened?.database.isBeside() ?? false,
     },
     get opened() {
       return opened

@@ -14,6 +14,7 @@ export {
   type DeferredInsert,
   insertImmediately,
   type MaybePromise,
+  type Outcome,
   type Sql,
   type SqlParam,
   type SqlScalar,

@@ -3,7 +3,7 @@
  * see.
  */
 import { definePlugin } from '../../kernel/index.ts'
-import { Database } from '../database/service.ts'
+import { ChangeFeed, Database } from '../database/service.ts'
 import { Model } from '../model/service.ts'
 import { Definitions } from '../packages/service.ts'
 import { Storage } from '../storage/service.ts'
@@ -20,7 +20,7 @@ export default definePlugin({
   name: 'search',
   description: 'Indexes resources and finds them again',
   config: { fhir: fhirSection },
-  needs: { database: Database, definitions: Definitions, model: Model, storage: Storage },
+  needs: { database: Database, feed: ChangeFeed, definitions: Definitions, model: Model, storage: Storage },
   provides: [Searches, Reindexing],
   migrations: [
     ...searchMigrations,

@@ -5,7 +5,7 @@ import type { Clock, Logger, Random } from '../../kernel/index.ts'
 import { type Database, sql, type Transaction } from '../database/service.ts'
 import type { Members, ReferenceWalker } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
-import { type RowSource, rowSourceOf, type VersionStore } from '../storage/service.ts'
+import { type GapSource, type RowSource, rowSourceOf, type VersionStore } from '../storage/service.ts'
 import { createImpliedSystems } from './definition/implied-systems.ts'
 import type { SearchDefinitions } from './definition/stored-definitions.ts'
 import { createFastSearch, type FastSearch } from './fast/fast-search.ts'
@@ -13,7 +13,7 @@ import { createPageCache, NO_PAGES } from './fast/page-cache.ts'
 import { createBackfill } from './index/backfill/backfill.ts'
 import { type BackfillWorker, createBackfillWorker } from './index/backfill/backfill-worker.ts'
 import { createReindex, type Reindex } from './index/backfill/reindex.ts'
-import { createChangeCounters } from './index/change-counters.ts'
+import { createChangeCounters, createOverlappingCounters } from './index/change-counters.ts'
 import { createFullTextIndex, type FullTextIndex, type FullTextMode } from './index/full-text/text-index.ts'
 import { createIndexWriter, type IndexWriter } from './index/index-writer.ts'
 import { createLayoutComparison, createLayoutGate } from './index/layout.ts'
@@ -67,6 +67,7 @@ export interface SearchParts {
   readonly cacheBytes: number
   readonly terminology?: CodeExpander | undefined
   readonly waiting: Waiting
+  readonly feed: GapSource
 }
 
 const MAX_SYSTEMS = 64
@@ -85,8 +86,8 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
   const statements = createStatementCache()
   const fullText = createFullTextIndex(database, parts.fullTextMode)
   const shared = database.kind === 'postgres'
-  // On PostgreSQL another process may write, and this one would not learn of it in time to drop cached pages.
-  const changes = shared || parts.cacheBytes === 0 ? undefined : createChangeCounters()
+  const counters = () => (shared ? createOverlappingCounters(database.isSole, parts.feed) : createChangeCounters())
+  const changes = parts.cacheBytes === 0 ? undefined : counters()
   const pages =
     changes === undefined
       ? NO_PAGES

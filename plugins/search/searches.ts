@@ -1,6 +1,6 @@
 /** The service `Searches`: the search as other plugins see it, and its opening at the start of the server. */
 import { type Clock, defineService, type Logger, type Random } from '../../kernel/index.ts'
-import type { Database } from '../database/service.ts'
+import type { ChangeFeed, Database } from '../database/service.ts'
 import type { Model } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
 import type { ChangeObserver, Storage, WriteCheck } from '../storage/service.ts'
@@ -40,6 +40,7 @@ export const Searches = defineService<Searches>('search')
 
 export interface SearchesParts {
   readonly database: Database
+  readonly feed: ChangeFeed
   readonly definitions: Definitions
   readonly model: Model
   readonly storage: Storage

@@ -3,9 +3,9 @@
  * code that performs searches.
  */
 
-export { addKeys } from './index/change-counters.ts'
 export { toContainedRows } from './index/contained/contained-entries.ts'
 export { createConverters } from './index/convert/converters.ts'
+export { addKeys } from './index/counter-keys.ts'
 export { createExtraction } from './index/extraction.ts'
 export { resourceTextOf } from './index/full-text/resource-text.ts'
 export { createHasher } from './index/hash.ts'

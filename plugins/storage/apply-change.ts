@@ -12,18 +12,18 @@ import { checkPrecondition } from './precondition.ts'
 import { toRestrictedChange } from './restricted-change.ts'
 import { StaleFindings } from './stale-findings.ts'
 import { archiveCurrent, insertResource, updateResource } from './tables.ts'
-import type { TypeCodes } from './type-codes.ts'
 import type { StoredVersion } from './version.ts'
 import type { VersionStore } from './version-store.ts'
 
 /** Writes the version of a change to the table of resources. `isNew`: there is no version before it. */
 const save = (
-  types: TypeCodes,
+  { types, writing }: Pick<VersionStore, 'types' | 'writing'>,
   transaction: Transaction,
   change: Change,
   next: StoredVersion,
   isNew: boolean,
 ): MaybePromise<void> => {
+  writing(transaction, next)
   const flags = versionFlags(change, next.encoding)
   const body = next.deleted ? null : next.bytes
   if (isNew) {
@@ -57,8 +57,6 @@ const checkFindings = (
 export type ApplyChange = (transaction: Transaction, change: Change, isRehearsal?: boolean) => MaybePromise<Changed>
 
 export const createApplyChange = (store: VersionStore, observer: ChangeObserver, large: LargeVersions): ApplyChange => {
-  const { types } = store
-
   const applyTo = (
     transaction: Transaction,
     change: Change,
@@ -103,7 +101,7 @@ export const createApplyChange = (store: VersionStore, observer: ChangeObserver,
         patients: patientsFound(change, findings, previous),
         restricted,
       }
-      return chain(save(types, transaction, change, version, previous === undefined), () =>
+      return chain(save(store, transaction, change, version, previous === undefined), () =>
         isRehearsal
           ? changed
           : chain(observer.write(transaction, version, resource, previous, findings), () => changed),

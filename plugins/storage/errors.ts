@@ -46,3 +46,9 @@ export const Contended = defineError(
   'conflict',
   'Others change the same resources, or what is indexed of them, faster than this request could. Repeat it.',
 )
+export const WrittenBeside = defineError(
+  'fhir/written-beside',
+  503,
+  'transient',
+  'A server is running on this database and keeps resources in memory, so nothing was stored beside it. Stop that server, or send the change to it.',
+)

@@ -1,6 +1,6 @@
 /** Stores resources: their versions, the history, and the write path. It knows neither HTTP nor search. */
 import { definePlugin } from '../../kernel/index.ts'
-import { Database } from '../database/service.ts'
+import { ChangeFeed, Database } from '../database/service.ts'
 import { Model } from '../model/service.ts'
 import { fhirSection } from './config.ts'
 import * as errors from './errors.ts'
@@ -11,18 +11,18 @@ export default definePlugin({
   name: 'storage',
   description: 'Keeps every version of every resource',
   config: { fhir: fhirSection },
-  needs: { database: Database, model: Model },
+  needs: { database: Database, feed: ChangeFeed, model: Model },
   provides: [Storage],
   migrations: [...storageMigrations, ...smallBodyMigrations, ...keyMigrations],
   errors,
-  setup({ needs: { database, model }, provide, clock, run, busy, config: { fhir } }) {
+  setup({ needs: { database, feed, model }, provide, clock, run, busy, config: { fhir } }) {
     const storage = createStorage(fhir)
     provide(Storage, storage.service)
     const onWait = (): void => busy('waiting for the catalog of the primary')
     return {
       start(signal) {
         const types = [...model.catalog.types.keys()]
-        return storage.open({ database, clock, run, types, waiting: { signal, onWait } })
+        return storage.open({ database, feed, clock, run, types, waiting: { signal, onWait } })
       },
     }
   },

@@ -1,6 +1,7 @@
 /** The service Storage: other plugins add to it in their setup, and use it after the start. */
 import { type Clock, defineService, type Runners } from '../../kernel/index.ts'
 import type { AloneOptions, Database } from '../database/service.ts'
+import type { GapSource } from './cache/kept-versions.ts'
 import type { ChangeObserver } from './change-observer.ts'
 import { createLargeVersions, type LargeVersions } from './large-versions.ts'
 import { createObservers } from './observers.ts'
@@ -36,6 +37,7 @@ export interface StorageSettings {
 
 export interface StorageParts {
   readonly database: Database
+  readonly feed: GapSource
   readonly clock: Clock
   readonly run: Runners
   /** Names of the resource types of the installed packages. */
@@ -71,12 +73,13 @@ export const createStorage = ({ cache_bytes: cacheBytes, large_body_bytes }: Sto
         return opened().write
       },
     },
-    async open({ database, clock, run, types, waiting }) {
+    async open({ database, feed, clock, run, types, waiting }) {
       const store = await openVersionStore({
         database: repeatOutdated(database, async () => observers.observer.lookAgain?.()),
         clock,
         types,
         cacheBytes,
+        feed,
         waiting,
       })
       observers.close()

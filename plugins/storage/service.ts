@@ -2,6 +2,8 @@
 export { decompressBody, unpackLater } from './body/body.ts'
 export { packPart } from './body/compressed-parts.ts'
 export { createAdmissionFilter } from './cache/admission-filter.ts'
+export { type ChangeMarks, createChangeMarks } from './cache/change-marks.ts'
+export type { GapSource } from './cache/kept-versions.ts'
 export type { Change, Changed, CurrentChange, Precondition } from './change.ts'
 export type { ChangeObserver } from './change-observer.ts'
 export { Contended, Deleted, NotFound, VersionDeleted, VersionNotFound } from './errors.ts'

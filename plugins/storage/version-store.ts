@@ -1,7 +1,8 @@
 /** Reads current and past versions, and provides locks, keys and version times to write-path.ts. */
 import type { Clock } from '../../kernel/index.ts'
 import { type AloneOptions, chain, type Database, type MaybePromise, type Transaction } from '../database/service.ts'
-import { createVersionCache } from './cache/version-cache.ts'
+import { createKeptVersions, type GapSource } from './cache/kept-versions.ts'
+import { WrittenBeside } from './errors.ts'
 import { createHistory, type HistoryPage, type HistoryQuery } from './history.ts'
 import { createOpenWrites } from './open-writes.ts'
 import { createReadsSeveral, type ReadsSeveral } from './read-several.ts'
@@ -28,6 +29,7 @@ export interface VersionStoreOptions {
   readonly types: readonly string[]
   /** Maximum size of the version cache in bytes; 0 disables it. */
   readonly cacheBytes: number
+  readonly feed: GapSource
   /** Of a wait for another server. */
   readonly waiting?: Pick<AloneOptions, 'signal' | 'onWait'>
 }
@@ -55,12 +57,17 @@ export interface VersionStore extends Reads, ReadsSeveral, VersionLocks {
   readonly newestResourceKey: () => number
   /** A query has found this key: another server may have given it out. */
   noticeResourceKey(key: number): void
-  /** The cached current version of `Type/id`. Always undefined on PostgreSQL, where other servers may have replaced it. */
+  /** The cached current version of `Type/id`. Undefined where it is not known, and where another server may have replaced it. */
   getCurrent(path: string): StoredVersion | undefined
   /** A cached version, which may no longer be current. */
   getVersion(rid: number, version: number): StoredVersion | undefined
   /** Offers a version to the cache of `getVersion`. */
   putVersion(version: StoredVersion): void
+  /**
+   * To be called in the transaction before the row of the version is written. Throws where this process may not write
+   * resources, because a server keeps them in memory that would not hear of it.
+   */
+  writing(transaction: Transaction, version: StoredVersion): void
   /** To be called after COMMIT with the written versions: updates the cache and the newest key. */
   committed(versions: readonly StoredVersion[]): void
   /** Waits, at most a second, for transactions that are open, so that `closeTime` is near. */
@@ -80,11 +87,11 @@ export const openVersionStore = async ({
   clock,
   types,
   cacheBytes,
+  feed,
   waiting,
 }: VersionStoreOptions): Promise<VersionStore> => {
   const codes = await loadTypeCodes(database, types, waiting)
-  const cache = cacheBytes > 0 ? createVersionCache(cacheBytes) : undefined
-  // On PostgreSQL other servers may write, so a cached version may no longer be current.
+  const kept = createKeptVersions(database, cacheBytes, feed)
   const isAlone = database.kind !== 'postgres'
   let keys: Keys = createCountedKeys(0)
   let newestResourceKey = 0
@@ -104,19 +111,15 @@ export const openVersionStore = async ({
   }
   await reload()
 
-  const offer = (version: StoredVersion | undefined): StoredVersion | undefined => {
-    if (version !== undefined) cache?.offer(version)
-    return version
-  }
   const read: VersionStore['read'] = (type, id) => {
-    const cached = isAlone ? cache?.get(type, id) : undefined
+    const path = `${type}/${id}`
+    const cached = kept.getCurrent(path)
     if (cached !== undefined) return cached
     const code = codes.code(type)
     if (code === undefined) return undefined
+    const found = kept.reading(path)
     const row = database.get<VersionRow>(readCurrent, [code, id])
-    // Only the result of a synchronous read is cached: a write may have committed while a promise was pending.
-    if (row instanceof Promise) return row.then((found) => toVersion(type, found))
-    return offer(toVersion(type, row))
+    return row instanceof Promise ? row.then((one) => found(toVersion(type, one))) : kept.found(toVersion(type, row))
   }
   const isCurrentIn = (source: Pick<RowSource, 'get'>, { rid, version }: StoredVersion): MaybePromise<boolean> =>
     chain(source.get<Pick<VersionRow, 'ver'>>(readCurrentNumber, [rid]), (row) => row?.ver === version)
@@ -142,7 +145,7 @@ export const openVersionStore = async ({
     history: (query, signal) => history(database, query, signal),
     ...createReadsSeveral(database, codes),
     isCurrent(version) {
-      const cached = isAlone ? cache?.get(version.type, version.id) : undefined
+      const cached = kept.getCurrent(`${version.type}/${version.id}`)
       return cached === undefined ? isCurrentIn(database, version) : cached.version === version.version
     },
     within(transaction) {
@@ -164,12 +167,16 @@ export const openVersionStore = async ({
     noticeResourceKey(key) {
       if (key > newestResourceKey) newestResourceKey = key
     },
-    getCurrent: (path) => (isAlone ? cache?.getCurrent(path) : undefined),
-    getVersion: (number, version) => cache?.getVersion(number, version),
-    putVersion: (version) => cache?.putVersion(version),
+    getCurrent: kept.getCurrent,
+    getVersion: kept.getVersion,
+    putVersion: kept.putVersion,
+    writing(transaction, version) {
+      if (database.isBeside()) throw WrittenBeside()
+      kept.writing(transaction, version)
+    },
     committed(versions) {
       for (const version of versions) if (version.rid > newestResourceKey) newestResourceKey = version.rid
-      if (cache !== undefined) for (const version of versions) cache.replace(version)
+      kept.committed(versions)
     },
     settle: writes.settle,
     closeTime() {

@@ -34,6 +34,8 @@ export interface HouseOptions {
   readonly settings?: Settings
   /** Let its threads use every core. */
   readonly unbound?: boolean
+  /** The file in `process/` that starts it. */
+  readonly process?: 'house' | 'together'
 }
 
 /** Starts it with its defaults, on SQLite in a file; resolves when it is ready. */
@@ -42,8 +44,8 @@ export const startHouse = async (
   place: Place,
   options: HouseOptions = {},
 ): Promise<House> => {
-  const { settings = {}, unbound = false } = options
-  const subject: Subject = startSubject('house', {
+  const { settings = {}, unbound = false, process = 'house' } = options
+  const subject: Subject = startSubject(process, {
     cores: bench.cores,
     unbound,
     logPath: place.path('house.log'),

@@ -18,6 +18,7 @@ import { postgresTrail } from './figures/postgres-trail.ts'
 import { read, readUniform } from './figures/read.ts'
 import { memory, restart } from './figures/restart.ts'
 import { search } from './figures/search.ts'
+import { sole } from './figures/sole.ts'
 import { tail } from './figures/tail.ts'
 import { token } from './figures/token.ts'
 import { verification } from './figures/verify.ts'
@@ -39,6 +40,7 @@ const FIGURES: readonly Figure[] = [
   feed,
   postgresTrail,
   search,
+  sole,
   hooks,
   token,
   verification,

@@ -18,13 +18,15 @@ export interface DatabaseWatch {
   behind: (() => Promise<unknown>) | undefined
   /** Awaited before each query for one row. Undefined for a query that is not held up. */
   beforeOne: ((isInTransaction: boolean) => Promise<unknown> | undefined) | undefined
+  /** Awaited after each query for one row outside of transactions, before it is returned. */
+  behindOne: (() => Promise<unknown> | undefined) | undefined
 }
 
 /** `base`: the plugin, or the one without the writer lease. */
 export const watchedDatabase = (base = database): { readonly plugin: AnyPlugin; readonly watch: DatabaseWatch } => {
   const watch: DatabaseWatch = {
     ...{ asked: 0, statements: new Map<string, number>(), busy: 0, refuses: false },
-    ...{ before: undefined, behind: undefined, beforeOne: undefined },
+    ...{ before: undefined, behind: undefined, beforeOne: undefined, behindOne: undefined },
   }
   const count = ({ name }: Sql): void => {
     watch.asked += 1
@@ -42,7 +44,12 @@ export const watchedDatabase = (base = database): { readonly plugin: AnyPlugin; 
     ...inner,
     get: <R>(...asked: Parameters<Database['get']>) => {
       count(asked[0])
-      return held(false, () => inner.get<R>(...asked))
+      const row = held(false, () => inner.get<R>(...asked))
+      if (watch.behindOne === undefined) return row
+      return Promise.resolve(row).then(async (found) => {
+        await watch.behindOne?.()
+        return found
+      })
     },
     all: <R>(...asked: Parameters<Database['all']>): MaybePromise<R[]> => {
       count(asked[0])

@@ -22,6 +22,8 @@ export interface HeldLease {
   announce(at: FeedPosition): void
   /** Whether no other process can have taken the lease. */
   isValid(): boolean
+  /** `isValid`, and no commit of this process can be lost meanwhile: the connection that beats was not lost. */
+  isSole(): boolean
   /** Begins the first epoch, once the tables are there. */
   begin(): Promise<void>
   /** A commit was refused: looks whether the epoch is over. */
@@ -120,6 +122,7 @@ export const holdLease = (parts: LeaseParts, won: WonLease, commits: CommitOrder
       if (hasFollowers && state === 'held') announcer.tell(at)
     },
     isValid: () => state === 'held' && tenure.isValid(),
+    isSole: () => state === 'held' && port !== undefined && epoch > 0 && tenure.isValid(),
     async begin() {
       // Migration may have made tables.
       await won.port.look(hasLock)

@@ -185,6 +185,8 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
         const [row] = await reader.all(sessions, [])
         return Number(row?.n) > pool.status.open + feed.sessions + (lease === undefined ? 0 : 1)
       },
+      isSole: () => lease?.isSole() === true,
+      isBeside: () => lease === undefined && options.lease.mode === 'try',
     },
     async check(given) {
       const lease = await pool.acquire({ signal: given })

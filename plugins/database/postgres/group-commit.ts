@@ -81,6 +81,13 @@ export const createPostgresGroupCommit = (options: GroupCommitOptions): GroupCom
     }
     return waiting.splice(0, count)
   }
+  /** `isInDoubt`: nobody knows whether they are committed. */
+  const fail = (members: readonly GroupMember[], error: unknown, isInDoubt: boolean): void => {
+    for (const { writes, reject } of members) {
+      if (isInDoubt) writes.ending.isInDoubt = true
+      reject(error)
+    }
+  }
   const settle = async (
     members: readonly GroupMember[],
     durable: AsynchronouslyCommitted | undefined,
@@ -89,7 +96,7 @@ export const createPostgresGroupCommit = (options: GroupCommitOptions): GroupCom
       await durable?.committed
       for (const { resolve } of members) resolve()
     } catch (error) {
-      for (const { reject } of members) reject(error)
+      fail(members, error, true)
     }
   }
   /** `again`: the members of a group that failed because of a conflict, such as a deadlock, and is retried. */
@@ -114,7 +121,7 @@ export const createPostgresGroupCommit = (options: GroupCommitOptions): GroupCom
       await opened?.rollback()
       const failure = opened?.failure
       if (again === undefined && !isUnfit(failure) && isRetryable(failure, 1)) return commitSome(lease, members)
-      for (const { reject } of members) reject(isRefusal(failure) ? new RolledBackByGroup() : error)
+      fail(members, isRefusal(failure) ? new RolledBackByGroup() : error, opened?.ending.isInDoubt === true)
     }
   }
 

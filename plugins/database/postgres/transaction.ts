@@ -7,8 +7,9 @@ import { BeforeCommitWork } from '../before-commit-work.ts'
 import { insertImmediately, type MaybePromise, type Sql, type SqlParam, sql, type Transaction } from '../contract.ts'
 import { DatabaseUnavailable } from '../errors.ts'
 import type { Publication } from '../feed/publication.ts'
+import { createEnding, type Ending } from './ending.ts'
 import { CommitUnknown } from './errors.ts'
-import { fromPostgres, isLost } from './failure.ts'
+import { fromPostgres, isLost, isRefusal } from './failure.ts'
 import { type Fence, isFencedOff } from './fence.ts'
 import type { Lease } from './loan.ts'
 import type { RunGroup } from './run-group.ts'
@@ -37,6 +38,7 @@ export interface Writes {
   readonly steps: readonly BoundStatement[]
   readonly bytes: number
   readonly published: readonly Publication[]
+  readonly ending: Ending
 }
 
 export interface OpenTransaction {
@@ -45,6 +47,7 @@ export interface OpenTransaction {
   readonly beforeCommitWork: BeforeCommitWork
   /** Functions to call after COMMIT. */
   readonly told: readonly (() => void)[]
+  readonly ending: Ending
   /**
    * Without a session: ends the transaction, sends nothing, and returns its statements, so that the caller runs them. With a
    * session: returns undefined and changes nothing.
@@ -100,6 +103,7 @@ export const openTransaction = ({
 }: TransactionParts): OpenTransaction => {
   const beforeCommitWork = new BeforeCommitWork()
   const told: (() => void)[] = []
+  const ending = createEnding()
   let kept: BoundStatement[] = [...steps]
   let bytes = 0
   let lease: Lease | undefined
@@ -180,11 +184,14 @@ export const openTransaction = ({
       ...(closing === undefined ? [] : [closing]),
       ...(begun ? [{ statement: commit, params: [] }] : []),
     ]
+    ending.isInDoubt = true
     try {
       const results = await send(lease.session, last)
+      ending.isInDoubt = false
       if (begun && results.at(-1)?.tag !== 'COMMIT') throw DatabaseUnavailable().with({ detail: results.at(-1)?.tag })
       closing?.passed(results.at(begun ? -2 : -1)?.rows ?? [], !isRelaxed)
     } catch (error) {
+      if (isRefusal(error)) ending.isInDoubt = false
       failure = isLost(error)
         ? CommitUnknown().with({ cause: error })
         : isFencedOff(error)
@@ -204,12 +211,13 @@ export const openTransaction = ({
   return {
     beforeCommitWork,
     told,
+    ending,
     takePendingWrites() {
       if (begun) return undefined
       ended = true
       // Nothing was sent, so it holds no locks.
       release()
-      return { steps: kept, bytes, published }
+      return { steps: kept, bytes, published, ending }
     },
     async secure() {
       if (kept.length > 0) await flush()
@@ -226,6 +234,10 @@ export const openTransaction = ({
       afterCommit(tell) {
         check()
         told.push(tell)
+      },
+      afterEnd(tell) {
+        check()
+        ending.listen(tell)
       },
       publish(publication) {
         check()

@@ -5,6 +5,7 @@
  */
 import { type Database, type MaybePromise, sql, type Transaction } from '../contract.ts'
 import { type AsynchronouslyCommitted, createCommitQueue } from './commit-queue.ts'
+import type { Ending } from './ending.ts'
 import { fromPostgres, isReadOnly, isRefusal, isRetryable, kindOfFailure, saysOutdated } from './failure.ts'
 import type { Fence } from './fence.ts'
 import { createPostgresGroupCommit, type GroupCommit, RolledBackByGroup } from './group-commit.ts'
@@ -26,7 +27,9 @@ type Attempt<T> =
   | {
       readonly value: T
       readonly durable: AsynchronouslyCommitted | undefined
-      /** To be called once it is on disk. */
+      /** To be told once it is on disk, and where that cannot be found out. */
+      readonly ending: Ending
+      /** To be called after that, where it is committed. */
       readonly told: readonly (() => void)[]
     }
   /** `isAlone`: the retry must not share a COMMIT, and has to query what it asserted. */
@@ -132,20 +135,20 @@ export const createTransactions = (parts: TransactionsParts): Transactions => {
       assertsOptimistically: mayShare,
       fence: isShared ? undefined : fence,
     })
-    const { beforeCommitWork, told } = open
+    const { beforeCommitWork, told, ending } = open
     let isDone = false
     try {
       const value = await work(open.transaction)
       isDone = true
       const writes = mayShare ? open.takePendingWrites() : undefined
       if (writes !== undefined) {
-        if (beforeCommitWork.isEmpty && writes.steps.length === 0) return { value, durable: undefined, told }
+        if (beforeCommitWork.isEmpty && writes.steps.length === 0) return { value, durable: undefined, told, ending }
         await (!beforeCommitWork.isEmpty ? sharedClosings : isShared ? unfenced : shared).commit(
           writes,
           beforeCommitWork,
           mayWait,
         )
-        return { value, durable: undefined, told }
+        return { value, durable: undefined, told, ending }
       }
       let durable: AsynchronouslyCommitted | undefined
       if (!beforeCommitWork.isEmpty) durable = await line.commit(open, mayWait)
@@ -155,9 +158,10 @@ export const createTransactions = (parts: TransactionsParts): Transactions => {
       }
       committed(1)
       open.release()
-      return { value, durable, told }
+      return { value, durable, told, ending }
     } catch (error) {
       await open.rollback()
+      ending.tell(ending.isInDoubt ? 'unknown' : 'undone')
       const { failure, hasAssertion } = open
       // An error that `work` threw after a wrong assertion may be a consequence of it, so `work` runs again.
       const isMistaken = hasAssertion && (failure === undefined ? !isDone : isRefusal(failure))
@@ -174,7 +178,13 @@ export const createTransactions = (parts: TransactionsParts): Transactions => {
     for (;;) {
       const outcome = await attempt(work, asynchronousCommit, mayShare, isShared)
       if ('value' in outcome) {
-        if (outcome.durable !== undefined) await outcome.durable.committed
+        try {
+          if (outcome.durable !== undefined) await outcome.durable.committed
+        } catch (error) {
+          outcome.ending.tell('unknown')
+          throw error
+        }
+        outcome.ending.tell('committed')
         for (const tell of outcome.told) tell()
         return outcome.value
       }

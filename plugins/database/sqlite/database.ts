@@ -162,9 +162,11 @@ const openCurrent = async (options: OpenOptions, path: string): Promise<Current>
 }
 
 /** One server at a time has the file open. */
-const ALONE: Pick<Database, 'alone' | 'isShared'> = {
+const ALONE: Pick<Database, 'alone' | 'isShared' | 'isSole' | 'isBeside'> = {
   alone: (_name, work) => work(),
   isShared: async () => false,
+  isSole: () => true,
+  isBeside: () => false,
 }
 
 export const openSqlite = async (options: OpenOptions, signal: AbortSignal): Promise<Opened> => {

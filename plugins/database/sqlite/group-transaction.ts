@@ -68,6 +68,7 @@ export const createJobTransaction = (statements: PreparedStatements, insertBuffe
       told ??= []
       told.push(tell)
     },
+    afterEnd: () => undefined,
     beforeCommit(participant, item) {
       left ??= new BeforeCommitWork()
       left.add(participant, item)

@@ -57,7 +57,7 @@ export interface FastSearchParts {
   readonly store: Pick<VersionStore, 'getVersion'>
   readonly executor: Pick<Executor, 'unheld' | 'fetch'>
   readonly statements: StatementCache
-  /** NO_PAGES when other processes may write, or when nothing is cached. */
+  /** NO_PAGES when nothing is cached. */
   readonly pages: PageCache
   readonly isPostgres: boolean
 }
@@ -98,15 +98,19 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
     })
   }
 
-  const keep = (
+  /** Returns what caches the page that a search finds which begins now. */
+  const keeper = (
     { url, type, baseUrl, ownUrl, query, count }: FastRequest,
     { clauses, statement: { driver } }: Shape,
     bound: readonly (readonly SqlParam[])[],
-    rows: readonly BriefRow[],
-  ): void => {
+  ): ((rows: readonly BriefRow[]) => void) | undefined => {
     const keys = (clauses[driver] as CompiledClause).keys(bound[driver] as readonly SqlParam[])
+    const changes = pages.look(keys)
+    if (changes === undefined) return undefined
+    // Of the search, not of the time of its answer: `get` compares it.
+    const meaning = registry.state
     const { text } = query
-    pages.put(url, { type, baseUrl, ownUrl, meaning: registry.state, keys, text, count, rows })
+    return (rows) => pages.put(url, { type, baseUrl, ownUrl, meaning, keys, changes, text, count, rows })
   }
 
   return {
@@ -123,6 +127,7 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
       // When the versions that are found are often missing in the version cache, one statement that also reads their bodies
       // is faster than a second one for the bodies.
       const sql = missed > OFTEN ? (statement.withBodies ?? statement.sql) : statement.sql
+      const keep = keeper(asked, shape, bound)
       let isNow = true
       const found = chain(
         source.all<BriefRow | VersionRow>(sql, paramsOf(shape.clauses, statement, bound, count + 1)),
@@ -130,8 +135,8 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
           const page = wholePage(rows, statement, count + 1)
           shape.credit = page === undefined ? shape.credit - COST_OF_MISS : Math.min(shape.credit + 1, MAX_CREDIT)
           if (page === undefined) return undefined
-          // Cached only if the result was synchronous: after a wait, data may have changed.
-          if (isNow) keep(asked, shape, bound, page)
+          // On SQLite only if the result was synchronous: after a wait, data may have changed that nobody has marked.
+          if (isNow || isPostgres) keep?.(page)
           return versionsOf(page)
         },
       )

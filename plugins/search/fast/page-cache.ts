@@ -1,7 +1,7 @@
 /**
  * Caches pages of searches of frequent shapes by address: the versions found and, from the second request on, the
  * entries that were sent. A page is valid as long as the meaning of parameters is the same and nothing was written
- * under its keys. Only used when no other process writes.
+ * under its keys, and shown only while no other process writes.
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import { createAdmissionFilter } from '../../storage/service.ts'
@@ -17,7 +17,7 @@ export interface CachedPage extends PageUrls {
   readonly type: string
   /** The state of the registry: another object when the meaning of parameters has changed. */
   readonly meaning: object
-  /** Counters (change-counters.ts) that cover the page, and their sum when it was found. */
+  /** Counters (change-counters.ts) that cover the page, and their sum before it was found. */
   readonly keys: readonly number[]
   readonly changes: number
   /** The parameters as page links repeat them. */
@@ -45,14 +45,21 @@ export interface CachedRow {
 export interface PageCache {
   /** The cached page, if it is still valid. */
   get(url: string, type: string, urls: PageUrls, meaning: object): CachedPage | undefined
-  /** Caches a page that was found now. */
-  put(url: string, page: Omit<CachedPage, 'entries' | 'changes'>): void
+  /** To be called before a search; `put` needs the result. Undefined where its page must not be cached. */
+  look(keys: readonly number[]): number | undefined
+  /** Caches a page, unless something under its keys has changed since `look`, which is `changes`. */
+  put(url: string, page: Omit<CachedPage, 'entries'>): void
   /** Called when a page was answered: caches the result of `make` if there is room. `length`: its bytes. */
   answered(page: CachedPage, length: number, make: () => CachedEntries): void
 }
 
 /** No cache: every search queries the database. */
-export const NO_PAGES: PageCache = { get: () => undefined, put: () => undefined, answered: () => undefined }
+export const NO_PAGES: PageCache = {
+  get: () => undefined,
+  look: () => undefined,
+  put: () => undefined,
+  answered: () => undefined,
+}
 
 const ADMISSION_SLOTS = 16_384 // a power of two; each slot remembers one address that was requested once
 const MAX_ROWS = 100
@@ -70,7 +77,7 @@ const hashOf = (url: string): number => {
  * used before. A page is cached when it is found for the second time, because most are requested once.
  */
 export const createPageCache = (
-  changes: Pick<ChangeCounters, 'countersOf'>,
+  changes: Pick<ChangeCounters, 'look' | 'isUnchanged' | 'isSole'>,
   most: number,
   mostBytes: number,
 ): PageCache => {
@@ -103,16 +110,18 @@ export const createPageCache = (
         page.baseUrl === baseUrl &&
         page.ownUrl === ownUrl &&
         page.type === type &&
-        page.changes === changes.countersOf(page.keys)
+        changes.isUnchanged(page.keys, page.changes) &&
+        changes.isSole()
       if (!isGood) return undefined
       if (recent === undefined) put(url, page)
       return page
     },
+    look: changes.look,
     put(url, page) {
-      if (page.rows.length > MAX_ROWS || !wasMet(hashOf(url))) return
+      if (page.rows.length > MAX_ROWS || !wasMet(hashOf(url)) || !changes.isUnchanged(page.keys, page.changes)) return
       // Drops bodies that the rows may have.
       const rows = page.rows.map(({ rid, ver }) => ({ rid, ver }))
-      put(url, { ...page, changes: changes.countersOf(page.keys), rows, entries: undefined })
+      put(url, { ...page, rows, entries: undefined })
     },
     answered(page, length, make) {
       if (page.entries === undefined && takeRoom(length)) page.entries = make()

@@ -1,82 +1,95 @@
 /**
  * Invalidates cached search pages. A cached page is valid as long as nothing was written under the index key that its
  * search started from. Each write counts for all keys of the resource, of the versions before and after it, changed
- * or not: a resource that is on such a page, or would now be on it, has that key. The counters increase after COMMIT
- * and before the write is answered, so a page that was read earlier no longer matches them.
+ * or not: a resource that is on such a page, or would now be on it, has that key.
+ *
+ * On SQLite a search is over before the next COMMIT. The counters increase after COMMIT and before the write is answered,
+ * so a page that was read earlier no longer matches them.
+ *
+ * On PostgreSQL searches and commits overlap. A write marks its keys inside its transaction, which increases the counters,
+ * and the marks end when it is known how the transaction ended: a page is cached only where none of its keys was marked
+ * from before its search until after it. Why that is enough is said in plugins/storage/cache/change-marks.ts.
  *
  * Keys share counters by hash. A collision can only invalidate a page that is still right; it never keeps an outdated
  * one.
  */
-import type { StoredVersion } from '../../storage/service.ts'
-import {
-  COMPOSITE_COLUMNS,
-  type IndexEntries,
-  REFERENCE_COLUMNS,
-  STRING_COLUMNS,
-  TOKEN_COLUMNS,
-} from './index-entries.ts'
-
-const COUNTERS = 32_768 // a power of two
-
-/**
- * Index of the counter of a column and a value in it. Strings are searched by ranges, so all values of a string
- * column share one counter.
- */
-export const counterKeyOf = (column: number, value = 0, system = 0): number => {
-  const mixed = Math.imul(column, 0x9e3779b1) ^ Math.imul(value | 0, 0x85ebca6b) ^ Math.imul(system | 0, 0xc2b2ae35)
-  return (mixed ^ (mixed >>> 15)) & (COUNTERS - 1)
-}
-
-/** Appends the counters of all rows to `keys`. */
-export const addKeys = (
-  { token, reference, string, composite }: IndexEntries,
-  keys: { push(key: number): unknown },
-): void => {
-  for (let at = 0; at < token.length; at += TOKEN_COLUMNS)
-    keys.push(counterKeyOf(token[at] as number, token[at + 1], token[at + 2]))
-  for (let at = 0; at < reference.length; at += REFERENCE_COLUMNS)
-    keys.push(counterKeyOf(reference[at] as number, reference[at + 1]))
-  for (let at = 0; at < composite.length; at += COMPOSITE_COLUMNS)
-    keys.push(counterKeyOf(composite[at] as number, composite[at + 1] as number, composite[at + 2] as number))
-  for (let at = 0; at < string.length; at += STRING_COLUMNS) keys.push(counterKeyOf(string[at] as number))
-}
+import type { Transaction } from '../../database/service.ts'
+import { createChangeMarks, type GapSource, type StoredVersion } from '../../storage/service.ts'
+import { addKeys, COUNTERS } from './counter-keys.ts'
+import type { IndexEntries } from './index-entries.ts'
 
 export interface ChangeCounters {
   /** Remembers the rows of a resource, before or after the change that makes `version`. */
   record(version: StoredVersion, rows: IndexEntries): void
   /** Does the same with keys that `addKeys` has computed. */
   recordKeys(version: StoredVersion, keys: readonly number[]): void
-  /** Called after COMMIT; increases the counters. */
+  /** Called inside the transaction, when all rows of the change are recorded. */
+  recorded(transaction: Transaction, version: StoredVersion): void
+  /** Called after COMMIT. */
   committed(versions: readonly StoredVersion[]): void
-  /** The sum of the counters of some keys. It grows with every change under one of them. */
-  countersOf(keys: readonly number[]): number
+  /**
+   * To be called before a search whose page depends on these keys: what `isUnchanged` needs. Undefined where its page must
+   * not be cached.
+   */
+  look(keys: readonly number[]): number | undefined
+  /** Whether nothing under the keys has changed since `look`. */
+  isUnchanged(keys: readonly number[], look: number): boolean
+  /** Whether cached pages may be shown: nobody else can have changed anything. */
+  isSole(): boolean
 }
 
+const recording: Pick<ChangeCounters, 'record' | 'recordKeys'> = {
+  record(version, rows) {
+    version.keys ??= []
+    addKeys(rows, version.keys)
+  },
+  recordKeys(version, keys) {
+    version.keys = version.keys === undefined ? [...keys] : version.keys.concat(keys)
+  },
+}
+
+/** Where one change follows the other. */
 export const createChangeCounters = (): ChangeCounters => {
-  const counters = new Float64Array(COUNTERS)
+  const marks = createChangeMarks(0, COUNTERS)
   return {
-    record(version, rows) {
-      version.keys ??= []
-      addKeys(rows, version.keys)
-    },
-    recordKeys(version, keys) {
-      version.keys = version.keys === undefined ? [...keys] : version.keys.concat(keys)
-    },
+    ...recording,
+    recorded: () => undefined,
     committed(versions) {
       for (const version of versions) {
         const { keys } = version
         if (keys === undefined) continue
-        for (let at = 0; at < keys.length; at += 1) {
-          const key = keys[at] as number
-          counters[key] = (counters[key] as number) + 1
-        }
+        for (let at = 0; at < keys.length; at += 1) marks.count(keys[at] as number)
         version.keys = undefined
       }
     },
-    countersOf(keys) {
-      let sum = 0
-      for (const key of keys) sum += counters[key] as number
-      return sum
+    look: marks.look,
+    isUnchanged: marks.isUnchanged,
+    isSole: () => true,
+  }
+}
+
+/** Where changes overlap with searches, and other servers may take over. */
+export const createOverlappingCounters = (isSole: () => boolean, feed: GapSource): ChangeCounters => {
+  const marks = createChangeMarks(feed.status?.epoch ?? 0, COUNTERS)
+  feed.listen({ name: 'pages in memory', commit: () => undefined, gap: ({ epoch }) => marks.forget(epoch) })
+  return {
+    ...recording,
+    recorded(transaction, version) {
+      const { keys } = version
+      if (keys === undefined) return
+      version.keys = undefined
+      // First, as it throws where the transaction has ended: marks would stay.
+      transaction.afterEnd((outcome) => {
+        for (let at = 0; at < keys.length; at += 1) {
+          if (outcome === 'unknown') marks.lose(keys[at] as number)
+          else marks.end(keys[at] as number)
+        }
+      })
+      for (let at = 0; at < keys.length; at += 1) marks.begin(keys[at] as number)
     },
+    committed: () => undefined,
+    look: (keys) => (isSole() ? marks.look(keys) : undefined),
+    isUnchanged: marks.isUnchanged,
+    isSole,
   }
 }

@@ -34,6 +34,7 @@ export const createFindingsWriter =
     const put = before === undefined ? putLater : insertImmediately
     const pause = createPause()
     changes?.recordKeys(next, keys)
+    changes?.recorded(transaction, next)
     const promises: Promise<void>[] = []
     collect(promises, compareLayout(transaction))
     const finish = async (): Promise<void> => {

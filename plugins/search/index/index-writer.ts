@@ -67,6 +67,9 @@ export const createIndexWriter = (
       const earlier = previous === undefined || previous.deleted ? undefined : parseIndexed(previous.text)
       const before = earlier === undefined ? undefined : registry.extract(earlier)
       if (before !== undefined) changes?.record(next, before)
+      const rows = resource === undefined ? undefined : registry.extract(resource)
+      if (rows !== undefined) changes?.record(next, rows)
+      changes?.recorded(transaction, next)
       const put = before === undefined ? putLater : insertImmediately
       const promises: Promise<void>[] = []
       collect(promises, compareLayout(transaction))
@@ -79,13 +82,11 @@ export const createIndexWriter = (
           toContainedRows(registry, earlier),
           put,
         )
-      if (resource === undefined) {
+      if (rows === undefined) {
         if (before !== undefined) for (const kind of INDEX_KINDS) remove(transaction, promises, kind, before[kind], rid)
         collect(promises, transaction.run(deleteResourceRow, [code, rid]))
         return done(promises)
       }
-      const rows = registry.extract(resource)
-      changes?.record(next, rows)
       const masks = registry.masks(type, rows)
       const ref = registry.hasher.long(`${type}/${id}`)
       collect(promises, put(transaction, insertResourceRow, [code, rid, ref, masks[0]!, masks[1]!, masks[2]!]))

@@ -1,7 +1,8 @@
 /**
  * Caches versions that are sent repeatedly, at most one version per resource and a bounded number of bytes. Searches look up
- * by resource key and version number, which can never be stale. Reads look up the current version by type and id: each write
- * replaces the cached version after COMMIT, which keeps it current only if this process is the single writer.
+ * by resource key and version number, which can never be stale. Reads look up the current version by type and id: this
+ * process is the only one that writes, and each of its writes replaces the cached version after COMMIT. On PostgreSQL, where
+ * writes overlap with reads and with each other, `kept-versions.ts` says what may be in here and when it may be shown.
  */
 import { LRUCache } from 'lru-cache'
 import type { StoredVersion } from '../version.ts'
@@ -24,6 +25,9 @@ export interface VersionCache {
   putVersion(version: StoredVersion): void
   /** After a write: replaces an older cached version of the same resource. */
   replace(version: StoredVersion): void
+  /** The current version of `Type/id` is no longer known. `getVersion` still finds it. */
+  forgetCurrent(path: string): void
+  clear(): void
 }
 
 export const createVersionCache = (mostBytes: number): VersionCache => {
@@ -72,6 +76,11 @@ export const createVersionCache = (mostBytes: number): VersionCache => {
       const held = cache.peek(version.rid)
       if (held === undefined) wasMet(version)
       else if (held.version < version.version) put(version)
+    },
+    forgetCurrent: (path) => void current.delete(path),
+    clear() {
+      cache.clear()
+      current.clear()
     },
   }
 }

@@ -46,6 +46,7 @@ const recording = (creates: Step[][]): AnyPlugin => {
               hold: (name) => transaction.hold(name),
               queue: (name) => transaction.queue(name),
               afterCommit: (tell) => transaction.afterCommit(tell),
+              afterEnd: (tell) => transaction.afterEnd(tell),
               publish: (publication) => transaction.publish(publication),
               assertOptimistically: (statement, params) => transaction.assertOptimistically(statement, params),
               get: (statement, params) => transaction.get(statement, params),

@@ -36,6 +36,7 @@ const transaction: Transaction = {
   hold: () => undefined,
   queue: () => undefined,
   afterCommit: () => undefined,
+  afterEnd: () => undefined,
   publish: () => undefined,
   assertOptimistically: () => false,
 }

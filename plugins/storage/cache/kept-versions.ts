@@ -1,0 +1,137 @@
+/**
+ * The version cache as reads and writes use it. Current versions are shown while this process is the only one that writes.
+ *
+ * On SQLite one write follows the other, and a read is over before the next one: each write replaces what is cached.
+ *
+ * On PostgreSQL commits overlap with reads, end in another order than they are heard of, and may end unknown. A version is
+ * cached as the current one only while no change of the resource is under way (change-marks.ts): a write that begins drops
+ * it, and puts its own version there once it is on disk and before it is answered, if no other write of the resource
+ * overlapped with it. `Database.isSole` is asked whenever one is shown, so a process that stood still shows nothing that
+ * another server may have replaced meanwhile. At a gap of the feed, which every new epoch of the writer lease is, all is
+ * dropped.
+ */
+import type { Database, Transaction } from '../../database/service.ts'
+import type { StoredVersion } from '../version.ts'
+import { createChangeMarks } from './change-marks.ts'
+import { createVersionCache } from './version-cache.ts'
+
+/** The part of the feed of changes that tells when what is kept may be wrong. */
+export interface GapSource {
+  readonly status: { readonly epoch: number } | undefined
+  listen(listener: { readonly name: string; commit(): void; gap(at: { readonly epoch: number }): void }): () => void
+}
+
+export interface KeptVersions {
+  /** The current version of `Type/id`; undefined if it is not known. */
+  getCurrent(path: string): StoredVersion | undefined
+  /** A version by the resource key, which may no longer be current. */
+  getVersion(rid: number, version: number): StoredVersion | undefined
+  /** Offers a version that a search has read. It may no longer be current. */
+  putVersion(version: StoredVersion): void
+  /** Offers the current version that a read has found without waiting. Returns it. */
+  found(version: StoredVersion | undefined): StoredVersion | undefined
+  /** To be called before a read that waits; what it finds is given to the function that is returned, which returns it. */
+  reading(path: string): (found: StoredVersion | undefined) => StoredVersion | undefined
+  /** To be called in the transaction that writes the version. */
+  writing(transaction: Transaction, version: StoredVersion): void
+  /** To be called after COMMIT with the written versions. */
+  committed(versions: readonly StoredVersion[]): void
+}
+
+const PLACES = 32_768 // a power of two
+
+const placeOf = (path: string): number => {
+  let hash = path.length
+  for (let at = 0; at < path.length; at += 1) hash = Math.imul(hash ^ path.charCodeAt(at), 0x9e3779b1)
+  return (hash ^ (hash >>> 15)) & (PLACES - 1)
+}
+
+const keepNothing: KeptVersions['found'] = (version) => version
+
+const NOTHING: KeptVersions = {
+  getCurrent: () => undefined,
+  getVersion: () => undefined,
+  putVersion: () => undefined,
+  found: keepNothing,
+  reading: () => keepNothing,
+  writing: () => undefined,
+  committed: () => undefined,
+}
+
+const keepOnSqlite = (mostBytes: number): KeptVersions => {
+  const cache = createVersionCache(mostBytes)
+  return {
+    getCurrent: (path) => cache.getCurrent(path),
+    getVersion: (rid, version) => cache.getVersion(rid, version),
+    putVersion: (version) => cache.putVersion(version),
+    found(version) {
+      if (version !== undefined) cache.offer(version)
+      return version
+    },
+    // A write may be committed meanwhile.
+    reading: () => keepNothing,
+    writing: () => undefined,
+    committed(versions) {
+      for (const version of versions) cache.replace(version)
+    },
+  }
+}
+
+const keepOnPostgres = (mostBytes: number, isSole: () => boolean, feed: GapSource): KeptVersions => {
+  const cache = createVersionCache(mostBytes)
+  const marks = createChangeMarks(feed.status?.epoch ?? 0, PLACES)
+  const pathOf = ({ type, id }: StoredVersion): string => `${type}/${id}`
+  feed.listen({
+    name: 'versions in memory',
+    commit: () => undefined,
+    gap({ epoch }) {
+      // Versions that were seen before they were on disk may be lost, and their numbers given out again.
+      cache.clear()
+      marks.forget(epoch)
+    },
+  })
+  return {
+    getCurrent(path) {
+      const version = cache.getCurrent(path)
+      return version !== undefined && isSole() ? version : undefined
+    },
+    getVersion: (rid, version) => cache.getVersion(rid, version),
+    putVersion(version) {
+      // It may not be on disk yet.
+      if (!marks.isMarked(placeOf(pathOf(version)))) cache.putVersion(version)
+    },
+    found: keepNothing,
+    reading(path) {
+      if (!isSole()) return keepNothing
+      const keys = [placeOf(path)]
+      const look = marks.look(keys)
+      if (look === undefined) return keepNothing
+      return (found) => {
+        if (found !== undefined && marks.isUnchanged(keys, look)) cache.offer(found)
+        return found
+      }
+    },
+    writing(transaction, version) {
+      const path = pathOf(version)
+      const key = placeOf(path)
+      let ticket = 0
+      // First, as it throws where the transaction has ended: a mark would stay.
+      transaction.afterEnd((outcome) => {
+        if (outcome === 'unknown') return marks.lose(key)
+        const isAlone = marks.end(key, ticket)
+        if (outcome === 'undone') return
+        if (isAlone) cache.replace(version)
+        else cache.putVersion(version)
+      })
+      ticket = marks.begin(key)
+      cache.forgetCurrent(path)
+    },
+    committed: () => undefined,
+  }
+}
+
+/** `mostBytes`: 0 keeps nothing. */
+export const createKeptVersions = (database: Database, mostBytes: number, feed: GapSource): KeptVersions => {
+  if (mostBytes === 0) return NOTHING
+  return database.kind === 'postgres' ? keepOnPostgres(mostBytes, database.isSole, feed) : keepOnSqlite(mostBytes)
+}

@@ -1,0 +1,309 @@
+/**
+ * Clients that read and write a few resources at once, held against what they were told: a read shows no version that is
+ * older than one that was acknowledged to anybody, or shown to anybody, before it was sent; and none that was refused.
+ */
+import type { SeededRandom } from '../../fuzz/random.ts'
+import type { DatabaseWatch } from '../../support/watched-database.ts'
+
+type Json = Record<string, any>
+
+export interface Answered {
+  readonly status: number
+  readonly etag: string
+  readonly body: string
+}
+export type Send = (method: string, url: string, body?: object, headers?: Record<string, string>) => Promise<Answered>
+
+export interface Findings {
+  /** What is wrong, in sentences. */
+  readonly wrong: readonly string[]
+  /** By kind of request and status: how often. */
+  readonly counts: Readonly<Record<string, number>>
+  /** Versions that were shown, each time. */
+  readonly shown: number
+}
+
+const SYSTEM = 'http://example.org/number'
+const FAMILIES = ['Ash', 'Birch', 'Cedar']
+const MOST_HELD = 4 // answers of the database at a time
+const numberOf = (etag: string): number => Number(/"(\d+)"/.exec(etag)?.[1])
+const IDS = ['r0', 'r1', 'r2', 'r3']
+
+interface Known {
+  /** Of each resource the newest version that somebody was told of. */
+  readonly newest: Map<string, number>
+  /** Of each version what was seen of it. */
+  readonly content: Map<string, string>
+  /** Marks of writes that were refused: nobody may ever see them. */
+  readonly refused: Set<string>
+  readonly seen: Set<string>
+  /** Deletions that were sent, and those among them that were answered. */
+  readonly deletions: Map<string, { sent: number; ended: number }>
+  /** Whether the newest version is known to be a deletion. */
+  readonly isDeleted: Map<string, boolean>
+  readonly wrong: string[]
+  shown: number
+}
+
+/** Holds some answers of the database until other requests have ended, so that they come late. */
+const createHold = (random: SeededRandom) => {
+  const waiting = new Set<{ left: number; readonly go: () => void }>()
+  let isOver = false
+  return {
+    hold(): Promise<void> | undefined {
+      if (isOver || waiting.size >= MOST_HELD || !random.chance(0.3)) return undefined
+      return new Promise((resolve) => void waiting.add({ left: 1 + random.int(12), go: resolve }))
+    },
+    /** A request has ended. */
+    tick(): void {
+      for (const one of waiting) {
+        one.left -= 1
+        if (one.left > 0) continue
+        waiting.delete(one)
+        one.go()
+      }
+    },
+    /** Nothing is held any more. */
+    release(): void {
+      isOver = true
+      for (const { go } of waiting) go()
+    },
+  }
+}
+
+const patient = (id: string, family: string, mark: string): Json => ({
+  resourceType: 'Patient',
+  id,
+  identifier: [{ system: SYSTEM, value: id }],
+  name: [{ family, given: [mark] }],
+})
+
+const createModel = () => {
+  const known: Known = {
+    ...{ newest: new Map(), content: new Map(), refused: new Set(), seen: new Set(), deletions: new Map() },
+    ...{ isDeleted: new Map(), wrong: [], shown: 0 },
+  }
+  const newestOf = (id: string): number => known.newest.get(id) ?? 0
+  const raise = (id: string, version: number, isDeleted: boolean): void => {
+    if (version > newestOf(id)) {
+      known.newest.set(id, version)
+      known.isDeleted.set(id, isDeleted)
+    }
+  }
+  const deletionsOf = (id: string) => {
+    const found = known.deletions.get(id) ?? { sent: 0, ended: 0 }
+    known.deletions.set(id, found)
+    return found
+  }
+  return {
+    known,
+    newestOf,
+    raise,
+    deletionsOf,
+    /** A version that was shown. `atLeast`: the newest one that was known when it was asked for. */
+    show(what: string, id: string, version: number, content: string | undefined, atLeast: number): void {
+      known.shown += 1
+      if (!(version >= atLeast)) known.wrong.push(`${what} shows ${id}/${version}, ${atLeast} was known before`)
+      raise(id, version, content === undefined)
+      const text = content ?? 'deleted'
+      const before = known.content.get(`${id}/${version}`)
+      if (before !== undefined && before !== text)
+        known.wrong.push(`${what}: ${id}/${version} is ${text}, was ${before}`)
+      known.content.set(`${id}/${version}`, text)
+      if (content !== undefined) known.seen.add(content)
+    },
+  }
+}
+
+type Model = ReturnType<typeof createModel>
+
+const markOf = (resource: Json): string => resource.name[0].given[0]
+
+const createReader = (send: Send, model: Model, random: SeededRandom) => {
+  const { known, newestOf, show, deletionsOf } = model
+  const showResource = (what: string, resource: Json, atLeast: number): void =>
+    show(what, resource.id, Number(resource.meta.versionId), markOf(resource), atLeast)
+
+  const read = async (id: string): Promise<string> => {
+    const atLeast = newestOf(id)
+    const { status, etag, body } = await send('GET', `/Patient/${id}`)
+    if (status === 200) showResource('read', JSON.parse(body), atLeast)
+    else if (status === 410) show('read', id, numberOf(etag), undefined, atLeast)
+    else if (status === 404 && atLeast > 0) known.wrong.push(`read shows no ${id}, ${atLeast} was known before`)
+    return `read ${status}`
+  }
+  const readIfChanged = async (id: string): Promise<string> => {
+    const atLeast = newestOf(id)
+    const { status, etag, body } = await send('GET', `/Patient/${id}`, undefined, { 'if-none-match': `W/"${atLeast}"` })
+    if (status === 200) showResource('conditional read', JSON.parse(body), atLeast)
+    if (status === 304 && !(numberOf(etag) >= atLeast))
+      known.wrong.push(`304 with ${etag}, ${atLeast} was known before`)
+    return `conditional read ${status}`
+  }
+  const history = async (id: string): Promise<string> => {
+    const atLeast = newestOf(id)
+    const { status, body } = await send('GET', `/Patient/${id}/_history?_count=1`)
+    if (status === 200) {
+      const [{ resource, response }] = JSON.parse(body).entry
+      show('history', id, numberOf(response.etag), resource && markOf(resource), atLeast)
+    }
+    return `history ${status}`
+  }
+  const vread = async (id: string): Promise<string> => {
+    const version = newestOf(id)
+    if (version === 0) return 'vread of nothing'
+    const { status, body } = await send('GET', `/Patient/${id}/_history/${version}`)
+    if (status === 200) show('vread', id, version, markOf(JSON.parse(body)), version)
+    else if (status === 404) known.wrong.push(`vread shows no ${id}/${version}`)
+    return `vread ${status}`
+  }
+  const search = async (query: string, wanted: string | undefined): Promise<string> => {
+    const atLeast = new Map(IDS.map((id) => [id, newestOf(id)]))
+    const gone = new Map(IDS.map((id) => [id, { ...deletionsOf(id), was: known.isDeleted.get(id) ?? true }]))
+    const { status, body } = await send('GET', `/Patient?${query}`)
+    if (status !== 200) return `search ${status}`
+    const found: Json[] = (JSON.parse(body).entry ?? []).map(({ resource }: Json) => resource)
+    for (const resource of found) {
+      showResource(query, resource, atLeast.get(resource.id) ?? 0)
+      if (wanted === undefined && !query.endsWith(resource.name[0].family))
+        known.wrong.push(`${query} shows ${resource.name[0].family}`)
+    }
+    if (wanted !== undefined && found.length === 0) {
+      const { sent, ended, was } = gone.get(wanted)!
+      const mayBeGone = was || sent > ended || deletionsOf(wanted).sent > sent
+      if (!mayBeGone) known.wrong.push(`${query} finds nothing, ${wanted}/${atLeast.get(wanted)} was known before`)
+    }
+    return `search ${status}`
+  }
+
+  return (): Promise<string> => {
+    const id = random.pick(IDS)
+    switch (random.int(10)) {
+      case 0:
+        return history(id)
+      case 1:
+        return vread(id)
+      case 2:
+        return readIfChanged(id)
+      case 3:
+      case 4:
+        return search(`identifier=${SYSTEM}|${id}`, id)
+      case 5:
+        return search(`family=${random.pick(FAMILIES)}`, undefined)
+      default:
+        return read(id)
+    }
+  }
+}
+
+/** `isUnknown`: whether a status leaves open what became of a write. */
+const createWriter = (send: Send, model: Model, random: SeededRandom, isUnknown: (status: number) => boolean) => {
+  const { known, newestOf, show, raise, deletionsOf } = model
+  /** Tells what became of the marks of a write. */
+  const tell = (status: number, marks: readonly string[]): boolean => {
+    if (status < 300) return true
+    if (!isUnknown(status)) for (const mark of marks) known.refused.add(mark)
+    return false
+  }
+  const made = (what: string, id: string, { status, etag }: Answered, mark: string): string => {
+    if (tell(status, [mark])) show(what, id, numberOf(etag), mark, 0)
+    return `${what} ${status}`
+  }
+  const put = async (id: string, mark: string, headers: Record<string, string> = {}): Promise<string> =>
+    made('update', id, await send('PUT', `/Patient/${id}`, patient(id, random.pick(FAMILIES), mark), headers), mark)
+  const patch = async (id: string, mark: string): Promise<string> => {
+    const headers = { 'content-type': 'application/merge-patch+json' }
+    const body = { name: [{ family: random.pick(FAMILIES), given: [mark] }] }
+    return made('patch', id, await send('PATCH', `/Patient/${id}`, body, headers), mark)
+  }
+  const remove = async (id: string): Promise<string> => {
+    const count = deletionsOf(id)
+    count.sent += 1
+    const { status, etag } = await send('DELETE', `/Patient/${id}`)
+    if (!isUnknown(status)) count.ended += 1
+    if (status < 300 && etag !== '') raise(id, numberOf(etag), true)
+    return `delete ${status}`
+  }
+  const transaction = async (id: string, mark: string, isRefused: boolean): Promise<string> => {
+    const other = IDS[(IDS.indexOf(id) + 1 + random.int(IDS.length - 1)) % IDS.length] as string
+    const ids = [id, other]
+    const entry = ids.map((one) => ({
+      resource: patient(one, random.pick(FAMILIES), `${mark}-${one}`),
+      request: {
+        method: 'PUT',
+        url: `Patient/${one}`,
+        ...(isRefused && one === other ? { ifMatch: 'W/"999999"' } : {}),
+      },
+    }))
+    const { status, body } = await send('POST', '/', { resourceType: 'Bundle', type: 'transaction', entry })
+    const marks = ids.map((one) => `${mark}-${one}`)
+    if (tell(status, marks))
+      for (const [at, { response }] of (JSON.parse(body).entry as Json[]).entries())
+        show('transaction', ids[at] as string, numberOf(response.etag), marks[at], 0)
+    return `transaction ${status}`
+  }
+  return (mark: string): Promise<string> => {
+    const id = random.pick(IDS)
+    switch (random.int(10)) {
+      case 0:
+      case 1:
+        return put(id, mark, { 'if-match': `W/"${newestOf(id)}"` })
+      case 2:
+        return patch(id, mark)
+      case 3:
+        return remove(id)
+      case 4:
+        return transaction(id, mark, false)
+      case 5:
+        return transaction(id, mark, true)
+      default:
+        return put(id, mark)
+    }
+  }
+}
+
+export interface ClientsOptions {
+  readonly send: Send
+  readonly random: SeededRandom
+  readonly watch: DatabaseWatch
+  readonly writers: number
+  readonly readers: number
+  /** Of all writers together. */
+  readonly writes: number
+  /** Whether a status leaves open what became of a write. */
+  readonly isUnknown?: (status: number) => boolean
+}
+
+export const runOverlapping = async (options: ClientsOptions): Promise<Findings> => {
+  const { send, random, watch, writers, readers, writes, isUnknown = () => false } = options
+  const model = createModel()
+  const { hold, tick, release } = createHold(random)
+  const counts: Record<string, number> = {}
+  const count = (label: string): void => {
+    counts[label] = (counts[label] ?? 0) + 1
+    tick()
+  }
+  watch.behindOne = hold
+  watch.behind = async () => hold()
+  let left = writes
+  let writing = writers
+  const runWriter = async (_: unknown, number: number): Promise<void> => {
+    const write = createWriter(send, model, random, isUnknown)
+    for (let n = 0; left > 0; n += 1) {
+      left -= 1
+      count(await write(`w${number}-${n}`))
+    }
+    writing -= 1
+    if (writing === 0) release()
+  }
+  const runReader = async (): Promise<void> => {
+    const read = createReader(send, model, random)
+    while (writing > 0) count(await read())
+  }
+  await Promise.all([...Array.from({ length: writers }, runWriter), ...Array.from({ length: readers }, runReader)])
+  watch.behindOne = undefined
+  watch.behind = undefined
+  const { known } = model
+  for (const mark of known.seen) if (known.refused.has(mark)) known.wrong.push(`${mark} was refused and is shown`)
+  return { wrong: known.wrong, counts, shown: known.shown }
+}
