@@ -1,4 +1,5 @@
 /** Streams over many resources: broken off and gone on with behind a key, in other processes too, in bounded memory. */
+// process: its own, because the collections that it asks for take longer the more others have left in memory
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Kernel } from '../../../kernel/index.ts'
