@@ -1,6 +1,6 @@
 /** Several processes on one database: roles. Spec: [cluster], Cluster behavior. */
 import { definePlugin, Type } from '../../kernel/index.ts'
-import { Database } from '../database/service.ts'
+import { ChangeFeed, Database } from '../database/service.ts'
 import { Searches } from '../search/service.ts'
 import { checkRole } from './check-role.ts'
 import { clusterKeys } from './config.ts'
@@ -19,20 +19,20 @@ export default definePlugin({
   description: 'Gives each process on a shared database its role',
   // Other plugins declare the keys of [database] and [smart]; this one only reads them.
   config: { cluster: clusterKeys, database: Type.Object({}), smart: Type.Object({}) },
-  needs: { store: Database },
+  needs: { store: Database, feed: ChangeFeed },
   provides: [Cluster],
   errors: { ...errors, ...relayErrors, ...snapshotErrors },
   commands: { cluster: async () => (await import('./commands/cluster.ts')).default },
-  setup({ config: { cluster, database, smart }, needs: { store }, provide, hooks, later, ...host }) {
+  setup({ config: { cluster, database, smart }, needs: { store, feed }, provide, hooks, later, ...host }) {
     checkRole({ cluster, database, smart })
-    const { clock, random, log, gate, readiness, fatal } = host
+    const { clock, random, log, gate, fatal } = host
     const primaryUrl = cluster.primary_url?.replace(/\/+$/, '')
     provide(Cluster, { role: cluster.role, primaryUrl })
     // No replica shares another kind of database.
     if (store.kind !== 'postgres') return
     const searches = later(Searches)
     const onOther = (): void => fatal(errors.DatabaseOther(), RESTART)
-    const follow = store.isReader ? createFollow({ database: store, clock, log, onOther }) : undefined
+    const follow = store.isReader ? createFollow({ database: store, feed, clock, log, onOther }) : undefined
     const own = createOwnCommits(store)
     const relay = setUpRelay({
       ...{ hooks, clock, random },
@@ -41,8 +41,8 @@ export default definePlugin({
       source: follow ?? own,
     })
     if (follow === undefined) return { start: own.start, stop: relay.stop }
-    readiness('the replica has stopped following the primary', async () => follow.isFollowing())
-    gate(() => (follow.isFollowing() ? undefined : errors.NotFollowing()))
+    // The database tells it to the probes.
+    gate(() => (feed.isFollowing ? undefined : errors.NotFollowing()))
     return {
       start: follow.start,
       stop: async () => void (await Promise.all([follow.stop(), relay.stop()])),

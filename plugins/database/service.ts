@@ -32,7 +32,9 @@ export {
   type FeedListener,
   type FeedPosition,
   type FeedStatus,
+  type LastingPosition,
 } from './feed/change-feed.ts'
+export { createFreshRuns, type FreshRuns } from './feed/fresh-runs.ts'
 export { isNote, type Note, type Publication, type ResourceChange } from './feed/publication.ts'
 export { isProcessGone, type OwnProcess, ownProcess } from './lease/own-process.ts'
 export { type Mark, readEpoch, readMark } from './mark.ts'

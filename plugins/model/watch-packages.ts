@@ -1,6 +1,6 @@
 /** On a server that only reads: notices that the one that writes has installed other packages and compiled them. */
-import { type Clock, every, type Logger, type Repeating } from '../../kernel/index.ts'
-import type { Database } from '../database/service.ts'
+import { type Clock, every, type Logger } from '../../kernel/index.ts'
+import { createFreshRuns, type Database } from '../database/service.ts'
 import type { Definitions } from '../packages/service.ts'
 import { readCatalog } from './tables.ts'
 
@@ -15,7 +15,14 @@ export interface WatchPackagesParts {
   readonly onChange: () => void
 }
 
-export const watchPackages = ({ database, definitions, clock, log, onChange }: WatchPackagesParts): Repeating => {
+export interface PackageWatch {
+  /** Looks at once, because something has been told of. */
+  soon(): void
+  stop(): Promise<void>
+}
+
+/** It looks every five seconds. */
+export const watchPackages = ({ database, definitions, clock, log, onChange }: WatchPackagesParts): PackageWatch => {
   const { fingerprint } = definitions
   let isTold = false
   const watch = async (): Promise<void> => {
@@ -26,5 +33,11 @@ export const watchPackages = ({ database, definitions, clock, log, onChange }: W
     isTold = true
     onChange()
   }
-  return every(clock, WATCH_MS, watch, (error) => log.debug({ err: error }, 'the packages cannot be looked at'))
+  const onError = (error: unknown): void => log.debug({ err: error }, 'the packages cannot be looked at')
+  const looks = createFreshRuns(watch)
+  const repeating = every(clock, WATCH_MS, looks.fresh, onError)
+  return {
+    soon: () => void looks.fresh().catch(onError),
+    stop: async () => void (await Promise.all([repeating.stop(), looks.stop()])),
+  }
 }

@@ -115,6 +115,7 @@ export const createTables = (db: Database): PackageTables => ({
   },
   async install({ name, version, source, sha, stamp, standsFor, missing, installedAt }, definitions) {
     await db.transact(async (transaction) => {
+      transaction.publish({ about: 'packages' })
       if (db.kind === 'postgres') await transaction.run(LOCK_PACKAGES, [])
       const replaced = await transaction.all<{ seq: number }>(REPLACED, [name, version, source])
       for (const { seq } of replaced) {

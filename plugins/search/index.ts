@@ -3,7 +3,7 @@
  * see.
  */
 import { definePlugin } from '../../kernel/index.ts'
-import { ChangeFeed, Database } from '../database/service.ts'
+import { ChangeFeed, Database, isNote } from '../database/service.ts'
 import { Model } from '../model/service.ts'
 import { Definitions } from '../packages/service.ts'
 import { Storage } from '../storage/service.ts'
@@ -37,6 +37,13 @@ export default definePlugin({
     provide(Reindexing, searches.reindexing)
     needs.storage.observe(searches.observer)
     needs.storage.check(searches.posted)
+    needs.feed.listen({
+      name: 'search parameters',
+      commit({ published }) {
+        if (published.some((one) => isNote(one) && one.about === 'search-columns')) searches.lookSoon()
+      },
+      gap: searches.lookSoon,
+    })
     return {
       async start(signal) {
         // Resolved at the start, because the plugin that provides the terminology may itself depend on this one.

@@ -62,6 +62,8 @@ export interface LateSearches {
   /** Checks SearchParameters that clients post. */
   readonly posted: WriteCheck
   readonly reindexing: Reindexing
+  /** Another server may have changed search parameters or columns. */
+  lookSoon(): void
   open(parts: SearchesParts): Promise<void>
   close(): Promise<void>
 }
@@ -70,6 +72,7 @@ export const createSearches = (): LateSearches => {
   let opened: OpenedSearches | undefined
   let writing: { readonly observer: ChangeObserver; readonly posted: WriteCheck } | undefined
   let close: () => Promise<void> = async () => undefined
+  let lookSoon = (): void => undefined
   let deferred = false
   const service: Searches = {
     get opened() {
@@ -104,6 +107,7 @@ export const createSearches = (): LateSearches => {
       },
       reindex: (scope, watch) => service.opened.search.reindex(scope, watch),
     },
+    lookSoon: () => lookSoon(),
     async open(parts) {
       const { database, definitions, clock, log, busy, signal } = parts
       const { catalog, links } = parts.model
@@ -131,6 +135,7 @@ export const createSearches = (): LateSearches => {
         if (signal.aborted) return
         backfillWorker.start()
         close = () => backfillWorker.stop()
+        lookSoon = backfillWorker.lookSoon
       }
       const patients = createPatientSubjects(model)
       const isEmbedded = database.kind !== 'postgres'

@@ -1,12 +1,13 @@
 /** The authorization server: access tokens and what they allow. SMART App Launch 2.2. Spec: [smart], Authentication. */
 import { definePlugin, Type } from '../../kernel/index.ts'
 import { WebApps } from '../cors/service.ts'
-import { Database } from '../database/service.ts'
+import { ChangeFeed, Database } from '../database/service.ts'
 import { Fhir, Resources } from '../fhir/service.ts'
 import { Limits } from '../limits/service.ts'
 import { Model } from '../model/service.ts'
 import { ProviderLogin } from '../oidc/service.ts'
 import { createAuthorizationServer } from './authorization-server.ts'
+import { recheckWhenTold } from './bearer/recheck-when-told.ts'
 import { refuseTokenInUrl } from './bearer/refuse-token-in-url.ts'
 import { requireToken } from './bearer/require-token.ts'
 import { checkBind } from './check-bind.ts'
@@ -22,7 +23,7 @@ export default definePlugin({
   description: 'Asks callers for an access token, and issues them: SMART App Launch',
   // The kernel declares [server]; this plugin only reads it.
   config: { smart: smartSection, server: Type.Object({}) },
-  needs: { database: Database, fhir: Fhir, model: Model, resources: Resources },
+  needs: { database: Database, feed: ChangeFeed, fhir: Fhir, model: Model, resources: Resources },
   uses: [Limits, ProviderLogin],
   provides: [WebApps],
   migrations: smartMigrations,
@@ -31,7 +32,7 @@ export default definePlugin({
   enabled: ({ smart }) => smart.enabled,
   setup(host) {
     const { config, needs, hooks, optional, routes, run, clock, random, log } = host
-    const { database, fhir, model, resources } = needs
+    const { database, feed, fhir, model, resources } = needs
     checkBind(config.server as { bind: string; public_url?: string }, config.smart)
     const { bearer, apps, discovery, endpoints, login, lifecycle } = createAuthorizationServer({
       ...{ database, resources, run, clock, random, log, smart: config.smart },
@@ -42,6 +43,7 @@ export default definePlugin({
       installedScopes: createInstalledScopes({ model, resources: () => resources }),
     })
     host.provide(WebApps, apps)
+    recheckWhenTold(feed, bearer)
     fhir.describe({ security: securityStatement(login !== undefined) })
     hooks.beforeRequest.tap('no token in the URL', refuseTokenInUrl)
     hooks.authenticate.tapPromise('look the token up', (request) => bearer.identify(request))

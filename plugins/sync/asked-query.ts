@@ -4,11 +4,13 @@
  */
 import type { Clock, Restriction } from '../../kernel/index.ts'
 import type { CurrentResource } from '../fhir/service.ts'
-import type { Asker, ChangeHub, ResetReason } from './change-hub.ts'
+import type { Asker, ChangeHub } from './change-hub.ts'
+import type { Processed } from './change-queue.ts'
 import { SetTooLarge } from './errors.ts'
 import { type Kind, tell, toLine } from './judged-change.ts'
 import { deltaText, type LiveQuery, type Outlet, PAGE_SIZE, pageText, readyText, resetText } from './live-query.ts'
 import type { PositionSeal } from './position-seal.ts'
+import type { ResetReason } from './receiver.ts'
 
 const MAX_SET = 1_000 // matches
 const PAUSE_MS = 1_000 // between two searches
@@ -38,7 +40,7 @@ export class AskedQuery implements LiveQuery, Asker {
   /** Numbers of the versions that the client has, by id. */
   #has = new Map<string, number>()
   #waiting: CurrentResource[] = []
-  #position = 0
+  #position: Processed | undefined
   #unwatch: () => void = () => undefined
 
   constructor(parts: AskedQueryParts) {
@@ -52,6 +54,7 @@ export class AskedQuery implements LiveQuery, Asker {
     this.#unwatch = this.#parts.hub.watch(this)
     // What matched at an earlier position is not known.
     if (resume !== undefined) return this.reset('gap')
+    await this.#parts.hub.settled()
     this.#waiting = [...(await this.#ask())]
     await this.more()
   }
@@ -98,7 +101,8 @@ export class AskedQuery implements LiveQuery, Asker {
 
   #at(): string {
     const { seal, sealedWith } = this.#parts
-    return seal.seal(sealedWith, this.#position)
+    // There is none behind a gap, which has ended the query.
+    return this.#position === undefined ? '' : seal.seal(sealedWith, { place: this.#position.place, isLoose: true })
   }
 
   markStale(): void {

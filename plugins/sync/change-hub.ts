@@ -1,26 +1,21 @@
 /**
  * Gives each change to the live queries that it concerns: judged on the version before and on the one after, in the
  * order of commits, behind the answers of the COMMIT and a little at a time. It listens to the source only while there
- * are live queries, and ten minutes longer, so that a client may come back.
+ * are live queries, and ten minutes longer, so that a client may come back; and ten minutes from the start of a server
+ * to which clients of another one may come.
  */
 import type { Logger } from '../../kernel/index.ts'
-import type { Matcher, MatchSubject, SessionReads } from '../fhir/service.ts'
-import { createChangeQueue } from './change-queue.ts'
+import type { Matcher, SessionReads } from '../fhir/service.ts'
+import { createChangeQueue, type Processed } from './change-queue.ts'
 import type { Change, ChangeSource, Listening } from './change-source.ts'
+import { createDeliverChange } from './deliver-change.ts'
 import { createFiledQueries } from './filed-queries.ts'
-import { type PatientsOf, type Told, tell } from './judged-change.ts'
-import { createRecentChanges, type RecentChange } from './recent-changes.ts'
+import type { PatientsOf } from './judged-change.ts'
+import { createMissedChanges, type MissedChanges } from './missed-changes.ts'
+import type { Receiver, ResetReason, Shared } from './receiver.ts'
 
 const MAX_WAITING = 100_000 // changes; more of them are a gap
 const LISTENS_ON_MS = 600_000
-
-export type ResetReason = 'gap' | 'slow' | 'access' | 'meaning'
-
-/** A live query of one connection, as the hub sees it. */
-export interface Receiver {
-  deliver(told: Told, seq: number, wasIn: boolean, isIn: boolean): void
-  reset(reason: ResetReason): void
-}
 
 /** A live query that is asked again, because no test of a single resource decides it. */
 export interface Asker {
@@ -28,24 +23,18 @@ export interface Asker {
   reset(reason: ResetReason): void
 }
 
-/** A compiled query and all who share it. */
-export interface Shared {
-  readonly matcher: Matcher
-  readonly receivers: Set<Receiver>
-}
-
 export interface ChangeHub {
-  readonly epoch: string
-  /** All changes up to this one were given to their queries. */
-  readonly processed: number
-  /** Resolves when all changes that are known now were given to their queries. */
+  /** Listens as it does while there are live queries. */
+  listen(): void
+  /** All changes up to this one were given to their queries. Undefined before `settled` has resolved once. */
+  readonly processed: Processed | undefined
+  /** Resolves when all changes that a search has shown before were given to their queries. Rejects with 5xx. */
   settled(): Promise<void>
   /** `scope` names query and ruling: receivers with the same one share what was compiled first. */
   file(scope: string, matcher: Matcher, receiver: Receiver): () => void
   /** Asked again after any change. */
   watch(asker: Asker): () => void
-  /** First changes behind a position; undefined where some are not known. */
-  missed(seq: number, type: string): readonly RecentChange[] | undefined
+  readonly missed: MissedChanges['behind']
   /** Queries without a key, and those that are asked again. */
   readonly costly: { readonly listed: number; readonly asked: number }
   /** Once a second: ends queries whose meaning has changed, and listening that nobody needs. `now` is monotonic. */
@@ -64,7 +53,7 @@ export const createChangeHub = ({ source, subject, patientsOf, log }: ChangeHubP
   const filed = createFiledQueries<Shared>()
   const shared = new Map<string, Shared>()
   const askers = new Set<Asker>()
-  const recent = createRecentChanges()
+  const missed = createMissedChanges()
   let listening: Listening | undefined
   let unusedSince: number | undefined
   const resetAll = (reason: ResetReason): void => {
@@ -72,7 +61,7 @@ export const createChangeHub = ({ source, subject, patientsOf, log }: ChangeHubP
     for (const one of [...askers]) one.reset(reason)
   }
   const forget = (): void => {
-    recent.clear()
+    missed.clear()
     listening?.stop()
     listening = undefined
     queue.clear()
@@ -81,68 +70,51 @@ export const createChangeHub = ({ source, subject, patientsOf, log }: ChangeHubP
     for (const { matcher, receivers } of [...shared.values()])
       if (!matcher.isCurrent) for (const one of [...receivers]) one.reset('meaning')
   }
-  const subjectOf = (version: Change['next'] | undefined, resource?: Change['resource']): MatchSubject | undefined =>
-    version?.json === undefined ? undefined : subject(version, resource ?? JSON.parse(version.json))
-
-  const judge = (change: Change): void => {
-    const { previous, next, resource, seq } = change
+  const deliver = createDeliverChange(filed, subject, patientsOf)
+  const judge = ({ type, versions }: Change, at: Processed): void => {
     for (const one of askers) one.markStale()
-    if (!filed.has(next.type)) return
-    const before = subjectOf(previous)
-    const after = subjectOf(next, resource)
-    let told: Told | undefined
-    for (const { matcher, receivers } of filed.find(next.type, before?.keys, after?.keys)) {
-      if (!matcher.isCurrent) {
-        for (const one of [...receivers]) one.reset('meaning')
-        continue
-      }
-      const wasIn = before !== undefined && matcher.test(before)
-      const isIn = after !== undefined && matcher.test(after)
-      if (!wasIn && !isIn) continue
-      told ??= tell(
-        next,
-        () => next.json,
-        () => patientsOf(change),
-      )
-      for (const one of [...receivers]) one.deliver(told, seq, wasIn, isIn)
-    }
+    // Where no query wanted it, none that has come since needs it: the pages of that one were read behind it.
+    if (versions !== undefined && filed.has(type)) deliver(versions, at)
   }
-  const queue = createChangeQueue((change) => {
+  const queue = createChangeQueue((change, at) => {
     try {
-      judge(change)
+      judge(change, at)
     } catch (error) {
-      log.error({ err: error, type: change.next.type }, 'a change could not be matched; live queries begin anew')
+      log.error({ err: error, type: change.type }, 'a change could not be matched; live queries begin anew')
       resetAll('gap')
     }
   })
   const listen = (): Listening => {
     unusedSince = undefined
-    listening ??= source.listen({
+    if (listening !== undefined) return listening
+    listening = source.listen({
+      wants: filed.has,
+      heard: missed.add,
       changed(changes) {
-        if (queue.length > MAX_WAITING) {
-          resetAll('gap')
-          forget()
-          return
-        }
-        recent.add(changes)
-        queue.push(changes)
+        if (queue.length <= MAX_WAITING) return queue.push(changes)
+        resetAll('gap')
+        forget()
       },
       gap() {
         resetAll('gap')
         forget()
       },
     })
+    missed.begin(listening)
     return listening
   }
 
   return {
-    get epoch() {
-      return listen().epoch
-    },
+    listen: () => void listen(),
     get processed() {
-      return queue.processed
+      if (queue.processed !== undefined) return queue.processed
+      const place = listening?.start
+      return place && { place, count: 0 }
     },
-    settled: () => queue.reached(listen().seq),
+    async settled() {
+      await listen().settled()
+      await queue.settled()
+    },
     file(scope, matcher, receiver) {
       listen()
       let one = shared.get(scope)
@@ -164,7 +136,10 @@ export const createChangeHub = ({ source, subject, patientsOf, log }: ChangeHubP
       askers.add(asker)
       return () => void askers.delete(asker)
     },
-    missed: (seq, type) => (listening === undefined || seq > listening.seq ? undefined : recent.since(seq, type)),
+    missed(place, type) {
+      listen()
+      return missed.behind(place, type)
+    },
     get costly() {
       return { listed: filed.listed, asked: askers.size }
     },

@@ -1,32 +1,42 @@
 /** Changes that wait to be given to live queries: in their order, behind the answers of the COMMIT, a little at a time. */
 import type { Change } from './change-source.ts'
+import type { Place } from './place.ts'
 
 const TURN_MS = 2
+
+/** How far changes were given on. */
+export interface Processed {
+  readonly place: Place
+  /** How many there were. */
+  readonly count: number
+}
 
 export interface ChangeQueue {
   /** How many wait. */
   readonly length: number
-  /** Number of the last change that was given on. */
-  readonly processed: number
+  /** Undefined before the first one. */
+  readonly processed: Processed | undefined
   push(changes: readonly Change[]): void
-  /** Resolves when this change was given on, and when the queue is emptied. */
-  reached(seq: number): Promise<void>
-  /** Forgets what waits, and begins with other numbers. */
+  /** Resolves when all that wait now were given on, and when the queue is emptied. */
+  settled(): Promise<void>
+  /** Forgets what waits. */
   clear(): void
 }
 
 /** `give` must not throw. */
-export const createChangeQueue = (give: (change: Change) => void): ChangeQueue => {
+export const createChangeQueue = (give: (change: Change, processed: Processed) => void): ChangeQueue => {
   let queue: Change[] = []
   let at = 0
-  let processed = 0
+  let pushed = 0
+  let count = 0
+  let processed: Processed | undefined
   let isScheduled = false
-  let waiting: { readonly seq: number; readonly resolve: () => void }[] = []
+  let waiting: { readonly count: number; readonly resolve: () => void }[] = []
 
-  const wake = (isOver: (seq: number) => boolean): void => {
+  const wake = (): void => {
     if (waiting.length === 0) return
-    const done = waiting.filter(({ seq }) => isOver(seq))
-    waiting = waiting.filter(({ seq }) => !isOver(seq))
+    const done = waiting.filter((one) => one.count <= count)
+    waiting = waiting.filter((one) => one.count > count)
     for (const { resolve } of done) resolve()
   }
   const work = (): void => {
@@ -35,10 +45,12 @@ export const createChangeQueue = (give: (change: Change) => void): ChangeQueue =
     while (at < queue.length) {
       const change = queue[at] as Change
       at += 1
-      give(change)
+      const now = { place: change.place, count: count + 1 }
+      give(change, now)
       // It may have cleared the queue.
       if (queue.length === 0) break
-      processed = change.seq
+      count += 1
+      processed = now
       if (performance.now() > end) break
     }
     if (at < queue.length) schedule()
@@ -46,7 +58,7 @@ export const createChangeQueue = (give: (change: Change) => void): ChangeQueue =
       queue = []
       at = 0
     }
-    wake((seq) => seq <= processed)
+    wake()
   }
   const schedule = (): void => {
     if (isScheduled) return
@@ -62,19 +74,21 @@ export const createChangeQueue = (give: (change: Change) => void): ChangeQueue =
     },
     push(changes) {
       for (const change of changes) queue.push(change)
+      pushed += changes.length
       schedule()
     },
-    reached(seq) {
-      if (processed >= seq) return Promise.resolve()
+    settled() {
+      if (count >= pushed) return Promise.resolve()
       return new Promise((resolve) => {
-        waiting.push({ seq, resolve })
+        waiting.push({ count: pushed, resolve })
       })
     },
     clear() {
       queue = []
       at = 0
-      processed = 0
-      wake(() => true)
+      count = pushed
+      processed = undefined
+      wake()
     },
   }
 }

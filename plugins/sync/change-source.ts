@@ -1,9 +1,22 @@
-/** Where live queries learn of changes. Own commits are one such source; the feed of a cluster is another. */
+/** Where live queries learn of changes. The feed of a cluster is one such source; own commits are another. */
 import type { ResourceVersion } from '../../kernel/index.ts'
+import type { Place, Spot } from './place.ts'
 
-export interface Change {
-  /** Orders all changes of an epoch as their commits; one number for each change, growing. */
-  readonly seq: number
+/** Stands for the type of what is no resource: other packages, which may give a search another meaning. */
+export const PACKAGES = 'packages'
+
+/** A change without its content. */
+export interface HeardChange {
+  /** Right behind the change. */
+  readonly spot: Spot
+  /** Or PACKAGES. */
+  readonly type: string
+  readonly id: string
+  /** Number of the version that it has made. */
+  readonly version: number
+}
+
+export interface Versions {
   /** The version before; undefined where there was none, or a deletion. */
   readonly previous: ResourceVersion | undefined
   /** Without `json` for a deletion. */
@@ -12,18 +25,39 @@ export interface Change {
   readonly resource: Readonly<Record<string, unknown>> | undefined
 }
 
+export interface Change {
+  /** Right behind the change. */
+  readonly place: Place
+  readonly type: string
+  /** Undefined where the listener did not want its type. */
+  readonly versions: Versions | undefined
+}
+
 export interface ChangeListener {
-  /** All changes of one commit, each once, when they are stored and every search finds them. It must not throw. */
+  /** Whether the content of changes of this type is needed. */
+  wants(type: string): boolean
+  /** All changes of one commit, each once, in the order of commits, when they are stored. It must not throw. */
+  heard(changes: readonly HeardChange[]): void
+  /** The same changes in the same order, some at once, when their content is there. It must not throw. */
   changed(changes: readonly Change[]): void
   /** Changes were missed: whatever was made of the earlier ones is void. */
   gap(): void
 }
 
 export interface Listening {
-  /** Names the numbers: a `seq` means nothing in another epoch. */
-  readonly epoch: string
-  /** Of the last change that the listener was given. */
-  readonly seq: number
+  /** All changes behind it are told. */
+  readonly from: Spot
+  /** The same as a place. Undefined before `settled` has resolved once. */
+  readonly start: Place | undefined
+  /** Resolves when the listener was given every change that a search has shown before this call. Rejects with 5xx. */
+  settled(): Promise<void>
+  /** Whether a place is one of the history that the listener is told. Rejects with 5xx. */
+  holds(place: Place): Promise<boolean>
+  /**
+   * Changes behind a place that `holds`, up to the end of the commit of another one that was heard. Undefined where some
+   * are not known any more.
+   */
+  behind(place: Place, until: Spot): Promise<readonly HeardChange[] | undefined>
   stop(): void
 }
 

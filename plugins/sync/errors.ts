@@ -7,12 +7,6 @@ export const OriginRefused = defineError(
   'forbidden',
   'Pages of this origin may not open live queries; the operator can list it in [cors] origins.',
 )
-export const OnReplica = defineError(
-  'sync/on-replica',
-  503,
-  'not-supported',
-  'This server is a replica and does not hear of each change; open live queries at the server that writes.',
-)
 export const EventsOnly = defineError(
   'sync/accept',
   406,

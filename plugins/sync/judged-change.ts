@@ -1,5 +1,5 @@
 /** A change as a query sees it, and the part of its message that all queries share. */
-import type { Change } from './change-source.ts'
+import type { Versions } from './change-source.ts'
 
 export type Kind = 'enter' | 'change' | 'leave'
 
@@ -21,7 +21,7 @@ export interface Told {
   patients(): readonly string[]
 }
 
-export type PatientsOf = (change: Pick<Change, 'next' | 'previous' | 'resource'>) => readonly string[]
+export type PatientsOf = (versions: Versions) => readonly string[]
 
 /** `json`: undefined for a deletion. */
 export const tell = (

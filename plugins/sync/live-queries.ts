@@ -1,6 +1,6 @@
 /** Puts the parts of live queries together. */
 import type { Clock, Logger, OwnUrl, ServerError } from '../../kernel/index.ts'
-import type { Resources } from '../fhir/service.ts'
+import type { Resources, Session } from '../fhir/service.ts'
 import type { Limits } from '../limits/service.ts'
 import type { Searches } from '../search/service.ts'
 import { createChangeHub } from './change-hub.ts'
@@ -13,6 +13,8 @@ import { createPositionSeal } from './position-seal.ts'
 
 export interface LiveQueriesParts {
   readonly resources: Resources
+  /** Of the server itself. */
+  readonly internal: Session
   readonly searches: Searches
   readonly limits: Limits | undefined
   readonly source: ChangeSource
@@ -25,12 +27,15 @@ export interface LiveQueriesParts {
 export interface LiveQueries {
   readonly open: OpenConnections
   connection(): ConnectionParts
+  /** Listens to changes for ten minutes at least: clients of another server may come. */
+  listen(): void
   handOver(): Promise<void>
   stop(): Promise<void>
 }
 
 export const createLiveQueries = ({
   resources,
+  internal,
   searches,
   limits,
   source,
@@ -39,7 +44,6 @@ export const createLiveQueries = ({
   clock,
   log,
 }: LiveQueriesParts): LiveQueries => {
-  const internal = resources.as({ kind: 'internal', purpose: 'sync' })
   let own: OwnUrl | undefined
   const patientsOf: PatientsOf = ({ previous, next, resource }) => {
     const { patients } = searches.opened
@@ -69,6 +73,7 @@ export const createLiveQueries = ({
   return {
     open,
     connection: () => parts,
+    listen: hub.listen,
     async handOver() {
       open.closeAll(CLOSE.stopping, 'the server stops')
     },

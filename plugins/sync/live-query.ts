@@ -1,8 +1,8 @@
 /** What a connection has of each of its live queries, and what a query may ask of its connection. */
 import type { Restriction } from '../../kernel/index.ts'
 import type { SessionReads } from '../fhir/service.ts'
-import type { ResetReason } from './change-hub.ts'
 import type { Told } from './judged-change.ts'
+import type { ResetReason } from './receiver.ts'
 
 export const PAGE_SIZE = 50
 export const PAGE_BYTES = 1_048_576 // characters of resources, after which a page ends

@@ -5,7 +5,8 @@
  */
 import type { Restriction } from '../../kernel/index.ts'
 import type { CurrentResource, Matcher, SessionReads } from '../fhir/service.ts'
-import type { ChangeHub, Receiver, ResetReason } from './change-hub.ts'
+import type { ChangeHub } from './change-hub.ts'
+import type { Processed } from './change-queue.ts'
 import { SetTooLarge } from './errors.ts'
 import { kindOf, type PatientsOf, type Told, toLine } from './judged-change.ts'
 import {
@@ -20,6 +21,7 @@ import {
 } from './live-query.ts'
 import type { PositionSeal } from './position-seal.ts'
 import { readMissed } from './read-missed.ts'
+import type { Receiver, ResetReason } from './receiver.ts'
 
 const MAX_SET = 10_000 // matches; more is an export
 const MAX_PENDING = 10_000 // resources
@@ -34,7 +36,6 @@ interface Shown {
 
 interface Pending {
   readonly told: Told
-  readonly seq: number
   /** Whether the client has it. */
   readonly wasIn: boolean
   readonly isIn: boolean
@@ -48,7 +49,7 @@ export interface MatchedQueryParts {
   readonly matcher: Matcher
   /** Query and ruling. */
   readonly scope: string
-  /** Query, ruling, caller and epoch: what a position is bound to. */
+  /** Query, ruling and caller: what a position is bound to. */
   readonly sealedWith: Buffer
   readonly hub: ChangeHub
   readonly seal: PositionSeal
@@ -74,8 +75,8 @@ export class MatchedQuery implements LiveQuery, Receiver {
   #read = 0
   #isReading = false
   #isReadyDue = false
-  /** All changes up to here have been sent. */
-  #sent = 0
+  /** All changes up to here have been sent. Undefined before the first `ready`. */
+  #sent: Processed | undefined
   #unfile: () => void = () => undefined
 
   constructor(parts: MatchedQueryParts) {
@@ -93,17 +94,17 @@ export class MatchedQuery implements LiveQuery, Receiver {
       this.#pages = outlet.session().stream(this.type, text)[Symbol.asyncIterator]()
       return this.more()
     }
-    const seq = seal.open(sealedWith, resume)
-    const missed = seq === undefined ? undefined : hub.missed(seq, this.type)
-    const found = missed && (await readMissed(this.#parts, missed))
-    if (this.#state === 'ended') return
-    if (found === undefined) return this.reset('gap')
+    const from = seal.open(sealedWith, resume)
+    const missed = from && (await hub.missed(from.place, this.type))
+    const found = missed && (await readMissed(this.#parts, missed, from.isLoose))
+    if (this.#isEnded) return
+    if (from === undefined || found === undefined) return this.reset('gap')
     for (const { told, wasIn, isIn } of found) {
       const newer = this.#pending.get(told.id)
       const isOlder = newer !== undefined && newer.told.version > told.version
-      this.#pending.set(told.id, isOlder ? { ...newer, wasIn } : { told, seq: seq as number, wasIn, isIn })
+      this.#pending.set(told.id, isOlder ? { ...newer, wasIn } : { told, wasIn, isIn })
     }
-    this.#sent = seq as number
+    this.#sent = { place: from.place, count: 0 }
     await this.#settle()
   }
 
@@ -166,7 +167,7 @@ export class MatchedQuery implements LiveQuery, Receiver {
     this.flush()
   }
 
-  deliver(told: Told, seq: number, judgedIn: boolean, isIn: boolean): void {
+  deliver(told: Told, at: Processed, judgedIn: boolean, isIn: boolean): void {
     if (this.#state === 'ended') return
     const there = this.#pending.get(told.id)
     const known = this.#shown?.get(told.id)
@@ -175,44 +176,48 @@ export class MatchedQuery implements LiveQuery, Receiver {
     const isAllKnown = this.#isFresh && this.#shown !== undefined
     const wasIn = there?.wasIn ?? known?.isIn ?? (judgedIn && !isAllKnown)
     if (this.#state === 'live' && this.#pending.size === 0 && !this.#isReadyDue && !this.#parts.outlet.isBlocked) {
-      this.#send({ told, seq, wasIn, isIn }, seq)
-      this.#sent = seq
+      this.#send({ told, wasIn, isIn }, at, false)
+      this.#sent = at
       return
     }
     this.#pending.delete(told.id)
-    this.#pending.set(told.id, { told, seq, wasIn, isIn })
+    this.#pending.set(told.id, { told, wasIn, isIn })
     if (this.#pending.size > MAX_PENDING) this.reset('slow')
   }
 
-  #send({ told, wasIn, isIn }: Pending, at: number): void {
+  #send({ told, wasIn, isIn }: Pending, { place }: Processed, isLoose: boolean): void {
     const { seal, sealedWith, outlet, type, text } = this.#parts
     this.#shown?.set(told.id, { version: told.version, isIn })
     const kind = kindOf(wasIn, isIn)
     if (kind === undefined || !outlet.recordShown({ type, text }, told)) return
-    outlet.send(deltaText(this.id, seal.seal(sealedWith, at), told.rest(kind)))
+    outlet.send(deltaText(this.id, seal.seal(sealedWith, { place, isLoose }), told.rest(kind)))
   }
 
   flush(): void {
     const { outlet, hub } = this.#parts
     if (this.#state !== 'live') return
     const { processed } = hub
+    // There is none behind a gap, which ends the query.
+    if (processed === undefined) return
     for (const [id, pending] of this.#pending) {
       if (outlet.isBlocked || this.#isEnded) return
       this.#pending.delete(id)
       // Merged changes are out of order, so a position among them would hide some: only the last has the new one.
-      const at = this.#pending.size === 0 ? processed : this.#sent
-      this.#send(pending, at)
+      const isLast = this.#pending.size === 0
+      const at = isLast ? processed : (this.#sent ?? processed)
+      this.#send(pending, at, !isLast)
       this.#sent = at
     }
     if (this.#isEnded || outlet.isBlocked) return
-    if (this.#isReadyDue || processed - this.#sent >= RENEWS_AFTER) this.#sendReady(processed)
+    const isOld = this.#sent === undefined || processed.count - this.#sent.count >= RENEWS_AFTER
+    if (this.#isReadyDue || isOld) this.#sendReady(processed)
   }
 
-  #sendReady(processed: number): void {
+  #sendReady(processed: Processed): void {
     const { seal, sealedWith, outlet } = this.#parts
     this.#isReadyDue = false
     this.#sent = processed
-    outlet.send(readyText(this.id, seal.seal(sealedWith, processed)))
+    outlet.send(readyText(this.id, seal.seal(sealedWith, { place: processed.place, isLoose: false })))
   }
 
   tick(now: number): void {

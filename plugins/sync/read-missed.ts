@@ -4,7 +4,7 @@ import type { CurrentResource, Matcher, SessionReads } from '../fhir/service.ts'
 import { type PatientsOf, type Told, tell } from './judged-change.ts'
 import type { RecentChange } from './recent-changes.ts'
 
-const MAX_MISSED = 2_000 // resources; more are read faster as pages
+const MAX_MISSED = 2_000 // versions to read; more are read faster as pages
 
 export interface ReadMissedParts {
   readonly type: string
@@ -19,12 +19,17 @@ export interface Missed {
   readonly isIn: boolean
 }
 
-/** Undefined where there are too many. */
+/**
+ * Undefined where there are too many. `isLoose`: the client may have some of what came behind its position, so a resource
+ * that was in the set at any time since has to leave it.
+ */
 export const readMissed = async (
   { type, matcher, internal, patientsOf }: ReadMissedParts,
   changes: readonly RecentChange[],
+  isLoose: boolean,
 ): Promise<readonly Missed[] | undefined> => {
-  if (changes.length > MAX_MISSED) return undefined
+  const versions = changes.reduce((sum, { first, last }) => sum + (isLoose ? last - first + 1 : 1), 0)
+  if (versions > MAX_MISSED) return undefined
   const read = async (id: string, version?: number): Promise<CurrentResource | undefined> => {
     try {
       return await internal.read(type, id, version)
@@ -36,12 +41,18 @@ export const readMissed = async (
   const isMatch = (one: CurrentResource | undefined): boolean =>
     one !== undefined && matcher.test(internal.subject(one, one.parse()))
   const found: Missed[] = []
-  for (const { id, before, after } of changes) {
-    const then = before === undefined ? undefined : await read(id, before)
+  /** Whether any version from the first change to the one before the last was in the set. */
+  const wasShown = async ({ id, first, last }: RecentChange): Promise<boolean> => {
+    for (let version = first; version < last; version += 1) if (isMatch(await read(id, version))) return true
+    return false
+  }
+  for (const change of changes) {
+    const { id, first, last } = change
+    const then = first === 1 ? undefined : await read(id, first - 1)
     const now = await read(id)
-    const wasIn = isMatch(then)
     const isIn = isMatch(now)
-    const version = now?.version ?? after
+    const wasIn = isMatch(then) || (isLoose && !isIn && (await wasShown(change)))
+    const version = now?.version ?? last
     const fact = (one: CurrentResource | undefined) => one && { ...pick(one), json: one.json }
     found.push({
       told: tell(

@@ -1,52 +1,68 @@
 /** The last changes, without their content: what a query that is resumed has missed. */
-import type { Change } from './change-source.ts'
+import type { HeardChange } from './change-source.ts'
+import { isBehind, type Spot } from './place.ts'
 
 const KEPT = 10_000
 
+/** What has happened to a resource. */
 export interface RecentChange {
-  readonly seq: number
-  readonly type: string
   readonly id: string
-  /** Number of the version before; undefined where there was none, or a deletion. */
-  readonly before: number | undefined
-  readonly after: number
+  /** Number of the version that the first change has made. */
+  readonly first: number
+  /** Of the version that the last change has made. */
+  readonly last: number
 }
 
 export interface RecentChanges {
-  add(changes: readonly Change[]): void
-  /**
-   * What happened to each resource of a type behind a position: the version before its first change, and the one after
-   * its last. Undefined where some changes are not known any more.
-   */
-  since(seq: number, type: string): readonly RecentChange[] | undefined
+  /** Everything behind this place will be added. */
+  begin(from: Spot): void
+  add(changes: readonly HeardChange[]): void
+  /** Everything behind this place is known. */
+  readonly from: Spot
+  /** Whether everything behind the place is known. */
+  covers(spot: Spot): boolean
+  /** Adds everything behind an earlier place: `changes`, of which some may be known already. */
+  prepend(from: Spot, changes: readonly HeardChange[]): void
+  /** What happened to each resource of a type behind a place that is covered. */
+  since(spot: Spot, type: string): readonly RecentChange[]
   clear(): void
 }
 
 export const createRecentChanges = (): RecentChanges => {
-  let kept: RecentChange[] = []
-  /** Everything behind this position is in the list. */
-  let from = 0
+  let kept: HeardChange[] = []
+  let from: Spot = { seq: Number.MAX_SAFE_INTEGER, within: 0 }
   return {
-    add(changes) {
-      for (const { seq, previous, next } of changes)
-        kept.push({ seq, type: next.type, id: next.id, before: previous?.version, after: next.version })
-      if (kept.length < KEPT * 2) return
-      kept = kept.slice(-KEPT)
-      from = (kept[0] as RecentChange).seq - 1
+    get from() {
+      return from
     },
-    since(seq, type) {
-      if (seq < from) return undefined
+    begin(spot) {
+      kept = []
+      from = spot
+    },
+    add(changes) {
+      for (const one of changes) kept.push(one)
+      if (kept.length < KEPT * 2) return
+      from = (kept.at(-KEPT - 1) as HeardChange).spot
+      kept = kept.slice(-KEPT)
+    },
+    covers: (spot) => !isBehind(from, spot),
+    prepend(earlier, changes) {
+      const until = from
+      kept = [...changes.filter(({ spot }) => !isBehind(spot, until)), ...kept]
+      from = earlier
+    },
+    since(spot, type) {
       const found = new Map<string, RecentChange>()
       for (const one of kept) {
-        if (one.seq <= seq || one.type !== type) continue
-        const first = found.get(one.id)
-        found.set(one.id, first === undefined ? one : { ...one, before: first.before })
+        if (one.type !== type || !isBehind(one.spot, spot)) continue
+        const { id, version } = one
+        found.set(id, { id, first: found.get(id)?.first ?? version, last: version })
       }
       return [...found.values()]
     },
     clear() {
       kept = []
-      from = 0
+      from = { seq: Number.MAX_SAFE_INTEGER, within: 0 }
     },
   }
 }

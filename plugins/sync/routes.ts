@@ -7,7 +7,7 @@ import { toServerError } from '../../kernel/index.ts'
 import { type Channel, CLOSE } from './channel.ts'
 import { Connection, type ConnectionParts } from './connection.ts'
 import { createConnectionAccess } from './connection-access.ts'
-import { EventsOnly, MessageMalformed, OnReplica, OriginRefused } from './errors.ts'
+import { EventsOnly, MessageMalformed, OriginRefused } from './errors.ts'
 import { createEventStreamChannel } from './event-stream-channel.ts'
 import type { Held, OpenConnections } from './open-connections.ts'
 import { loadReadMessages, type ReadMessages } from './read-message.ts'
@@ -23,8 +23,6 @@ export interface SyncRoutesParts {
   readonly run: Runners
   readonly log: Logger
   readonly open: OpenConnections
-  /** True on a replica, whose own commits are none. */
-  readonly isReader: boolean
   readonly connection: () => ConnectionParts
 }
 
@@ -41,9 +39,8 @@ const acceptsEvents = (accept: string | undefined): boolean =>
   accept === undefined || /(?:^|[\s,])(?:text\/event-stream|text\/\*|\*\/\*)(?:$|[\s,;])/i.test(accept)
 
 /** What both ways share: the connection's caller, its limits, and its place among all connections. */
-const createOpener = ({ identify, run, log, open, isReader, connection }: SyncRoutesParts) => {
+const createOpener = ({ identify, run, log, open, connection }: SyncRoutesParts) => {
   return (ctx: RequestContext, raw: IncomingMessage, response: ServerResponse) => {
-    if (isReader) throw OnReplica()
     const parts = connection()
     const releases: (() => void)[] = [open.admit()]
     const limited = (() => {

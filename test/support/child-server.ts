@@ -21,6 +21,7 @@ const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlug
   smart: () => import('../../plugins/smart/index.ts'),
   cluster: () => import('../../plugins/cluster/index.ts'),
   'request-log': () => import('../../plugins/request-log/index.ts'),
+  sync: () => import('../../plugins/sync/index.ts'),
   turns: () => import('./turns-plugin.ts'),
   validation: () => import('../../plugins/validation/index.ts'),
 }

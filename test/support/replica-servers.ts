@@ -42,6 +42,10 @@ const startAs = (
 export const startPrimary = (fresh: FreshDatabase, options: RoleOptions = {}): Promise<SpawnedServer> =>
   startAs(fresh, { role: 'primary' }, options)
 
+/** It waits for the lease of a primary. */
+export const startStandby = (fresh: FreshDatabase, options: RoleOptions = {}): Promise<SpawnedServer> =>
+  startAs(fresh, { role: 'standby' }, { ...options, isEarly: true })
+
 export const startReplica = (
   fresh: FreshDatabase,
   primaryUrl: string,
@@ -56,6 +60,24 @@ export const reasonOf = async ({ base }: Pick<SpawnedServer, 'base'>): Promise<s
 
 export const whenSays = (server: Pick<SpawnedServer, 'base'>, reason: string, ms = READY_MS): Promise<void> =>
   until(async () => (await reasonOf(server)) === reason, ms, `a server to say: ${reason}`)
+
+/** Resolves when the primary has heard of a server that waits or follows: from then on all its commits have rows. */
+export const whenFollowed = async (fresh: FreshDatabase): Promise<void> => {
+  const client = new pg.Client(urlOf(fresh))
+  await client.connect()
+  try {
+    const numberOf = async (query: string): Promise<number> =>
+      (await client.query(`SELECT (${query})::int AS n`)).rows[0].n
+    const isThere = async (): Promise<boolean> => (await numberOf('SELECT count(*) FROM cluster_member')) > 0
+    await until(isThere, READY_MS, 'a server that follows')
+    const beat = await numberOf('SELECT beat FROM cluster_lease')
+    // One beat may have been under way.
+    const isTold = async (): Promise<boolean> => (await numberOf('SELECT beat FROM cluster_lease')) > beat + 1
+    await until(isTold, READY_MS, 'two beats of the primary')
+  } finally {
+    await client.end()
+  }
+}
 
 /** Another role of the database, which may read everything and write the shared tables only. Returns the URL for it. */
 export const asReader = async (fresh: FreshDatabase): Promise<string> => {

@@ -1,24 +1,17 @@
 /**
- * What a replica knows of the server that writes: its epoch, its last commit, and that it is alive. It reads that from the
- * database, twice a second and when a client asks for a newer state.
- *
- * Here a feed of changes plugs in: whatever learns of a commit earlier than the next look calls `look`, or passes what it
- * has learnt to `take`. Everything that a replica keeps in memory and that may change is corrected by looks of its own:
- * search parameters (plugins/search/index/backfill/backfill-worker.ts), packages (plugins/model/watch-packages.ts),
- * expansions (plugins/terminology/find.ts), tokens (plugins/smart/tokens/access-changes.ts).
+ * What a replica knows of the server that writes: its epoch and its last commit, as the feed of changes tells them, and
+ * whether the database is still the one that this server has started on.
  */
-import { type Clock, every, type Logger, type Repeating } from '../../../kernel/index.ts'
-import { type Database, type Mark, readMark } from '../../database/service.ts'
+import type { Clock, Logger } from '../../../kernel/index.ts'
+import { type ChangeFeed, createFreshRuns, type Database, readEpoch } from '../../database/service.ts'
 import { createKnownEpochs } from '../snapshot/known-epochs.ts'
 import type { SnapshotSource } from '../snapshot/snapshot-source.ts'
 
-const LOOK_MS = 500
-const SOON_MS = 20 // between two looks while somebody waits for a newer state
-const SILENT_MS = 5_000 // without a look
-const LIFELESS_MS = 20_000 // without a beat of the primary: longer than any takeover
+const RETRY_MS = 500 // where the database does not answer
 
 export interface FollowParts {
   readonly database: Database
+  readonly feed: ChangeFeed
   readonly clock: Clock
   readonly log: Logger
   /** Called once: the database has gone back to an earlier epoch, or to another one of that number. */
@@ -28,87 +21,55 @@ export interface FollowParts {
 export interface Follow extends SnapshotSource {
   start(): Promise<void>
   stop(): Promise<void>
-  /** False where answers may be older than anything that is promised. Asked for each request. */
-  isFollowing(): boolean
 }
 
-const isOther = (known: Mark, found: Mark): boolean =>
-  found.epoch < known.epoch || (found.epoch === known.epoch && found.term !== known.term)
+export const createFollow = ({ database, feed, clock, log, onOther }: FollowParts): Follow => {
+  const epochs = createKnownEpochs(database, () => feed.status?.epoch)
+  /** The newest epoch that was seen. */
+  let known: { readonly epoch: number; readonly term: string } | undefined
 
-export const createFollow = ({ database, clock, log, onOther }: FollowParts): Follow => {
-  const waiting = new Set<() => void>()
-  let known: Mark | undefined
-  let asked = 0
-  let taken = 0
-  let lookedAt = Number.NEGATIVE_INFINITY
-  let aliveAt = Number.NEGATIVE_INFINITY
-  let isSoon = false
-  let repeating: Repeating | undefined
-
-  const current = () => (known === undefined || known.epoch === 0 ? undefined : known)
-  const epochs = createKnownEpochs(database, () => current()?.epoch)
-
-  const take = (mark: Mark, sentAt: number): void => {
-    lookedAt = sentAt
-    if (known !== undefined && isOther(known, mark)) {
-      onOther()
-      return
+  const compare = async (): Promise<void> => {
+    const epoch = feed.status?.epoch
+    if (epoch === undefined) return
+    const term = (await readEpoch(database, epoch))?.term
+    const before = known
+    if (before !== undefined) {
+      const then = epoch === before.epoch ? term : (await readEpoch(database, before.epoch))?.term
+      if (epoch < before.epoch || then !== before.term) {
+        known = undefined
+        return onOther()
+      }
     }
-    const isMoved = known?.epoch !== mark.epoch || known.seq !== mark.seq
-    if (known?.epoch !== mark.epoch || known.beat !== mark.beat) aliveAt = sentAt
-    known = mark
-    if (mark.term !== undefined) epochs.learn(mark.epoch, mark.term)
-    if (isMoved) for (const tell of [...waiting]) tell()
+    if (term !== undefined) known = { epoch, term }
+    // The answer to the next request can tell it then.
+    await epochs.of(epoch)
   }
-  const look = async (): Promise<void> => {
-    asked += 1
-    const number = asked
-    const sentAt = clock.monotonic()
-    const mark = await readMark(database)
-    // One that was sent earlier may come back later.
-    if (number < taken) return
-    taken = number
-    take(mark, sentAt)
-  }
-  const lookSoon = (): void => {
-    if (isSoon || waiting.size === 0) return
-    isSoon = true
-    clock.deadline(SOON_MS).addEventListener('abort', () => {
-      isSoon = false
-      if (waiting.size > 0)
-        void look()
-          .catch(() => undefined)
-          .finally(lookSoon)
-    })
-  }
+  const runs = createFreshRuns(async () => {
+    try {
+      await compare()
+    } catch (error) {
+      log.debug({ err: error }, 'the epoch of the primary cannot be read')
+      clock.deadline(RETRY_MS).addEventListener('abort', () => runs.soon(), { once: true })
+      throw error
+    }
+  })
+  feed.listen({
+    name: 'the primary',
+    commit({ epoch }) {
+      if (known !== undefined && epoch !== known.epoch) runs.soon()
+    },
+    gap: () => runs.soon(),
+  })
 
   return {
     get current() {
-      return current()
+      const { status } = feed
+      return status === undefined || status.epoch === 0 ? undefined : status
     },
     epochOf: epochs.of,
-    look,
-    changed: (signal) =>
-      new Promise((resolve) => {
-        const tell = (): void => {
-          waiting.delete(tell)
-          signal.removeEventListener('abort', tell)
-          resolve()
-        }
-        if (signal.aborted) return resolve()
-        waiting.add(tell)
-        signal.addEventListener('abort', tell, { once: true })
-        lookSoon()
-      }),
-    isFollowing() {
-      const now = clock.monotonic()
-      return now - lookedAt <= SILENT_MS && now - aliveAt <= LIFELESS_MS
-    },
-    async start() {
-      await look()
-      const onError = (error: unknown): void => log.debug({ err: error }, 'the primary cannot be followed')
-      repeating = every(clock, LOOK_MS, look, onError)
-    },
-    stop: async () => repeating?.stop(),
+    look: feed.look,
+    changed: feed.changed,
+    start: () => runs.fresh(),
+    stop: () => runs.stop(),
   }
 }

@@ -7,8 +7,6 @@ const MAX_KEPT = 64
 export interface KnownEpochs {
   /** Undefined, or a promise of it, where the database has no epoch of this number. */
   of(number: number): Epoch | undefined | Promise<Epoch | undefined>
-  /** The current epoch has been read beside something else. */
-  learn(number: number, term: string): void
 }
 
 /** `current`: the number of the current epoch; undefined where it is not known. */
@@ -33,10 +31,6 @@ export const createKnownEpochs = (database: Database, current: () => number | un
     of(number) {
       enter()
       return kept.get(number) ?? read(number)
-    },
-    learn(number, term) {
-      enter()
-      if (number === keptIn && kept.get(number)?.term !== term) kept.set(number, { term, lastSeq: undefined })
     },
   }
 }

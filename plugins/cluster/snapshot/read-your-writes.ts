@@ -103,7 +103,7 @@ export const createReadYourWrites = ({ source, key, clock }: ReadYourWritesParts
       const snapshot = await readGiven(given, (one) => one)
       if (isReached(snapshot)) return true
       // Where the database does not answer, the primary may.
-      await source.look().catch(() => undefined)
+      await source.look(snapshot).catch(() => undefined)
       return isReached(snapshot) || (await wait(snapshot, request))
     },
   }

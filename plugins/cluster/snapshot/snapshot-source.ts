@@ -21,8 +21,11 @@ export interface SnapshotSource {
   readonly current: Snapshot | undefined
   /** An epoch of this database. Undefined where it has none of this number. */
   epochOf(epoch: number): Epoch | undefined | Promise<Epoch | undefined>
-  /** Looks into the database once, and resolves when `current` is what it had. Rejects where it does not answer. */
-  look(): Promise<void>
+  /**
+   * Looks into the database once, and resolves when `current` is what it had. `reach`: a state that a client was told.
+   * Rejects where it does not answer.
+   */
+  look(reach?: Snapshot): Promise<void>
   /** Resolves when `current` changes or the signal aborts. */
   changed(signal: AbortSignal): Promise<void>
 }

@@ -13,6 +13,12 @@ export interface FeedPosition {
   readonly seq: number
 }
 
+/** A place that means the same to every process: the epoch is named by its random text as well. */
+export interface LastingPosition extends FeedPosition {
+  /** As `readEpoch` gives it. */
+  readonly term: string
+}
+
 /** One COMMIT, which may have been that of several transactions. Its place is the one right behind it. */
 export interface FeedCommit extends FeedPosition {
   readonly published: readonly Publication[]
@@ -41,6 +47,11 @@ export interface ChangeFeed {
    * beside others without the writer lease: then what is kept has to be looked up again after a while.
    */
   readonly isComplete: boolean
+  /**
+   * False where another server writes and is not followed any more: nothing of the database was seen for 5 seconds, or no
+   * sign of life of that server for 20.
+   */
+  readonly isFollowing: boolean
   /** The last commit that listeners were told of. Undefined before the start. */
   readonly status: FeedStatus | undefined
   /**
@@ -54,6 +65,12 @@ export interface ChangeFeed {
    * database does not answer.
    */
   look(reach?: FeedPosition): Promise<void>
+  /**
+   * Reads the commits behind a place from their rows, in the order of `seq`, up to the number `until`, which was told.
+   * Undefined where one of them has no row, where there are more than `most`, or where the place was lost; always where
+   * nothing is stored of commits. Rejects where the database does not answer.
+   */
+  behind(at: LastingPosition, until: number, most: number): Promise<readonly FeedCommit[] | undefined>
   /** Resolves when `status` has changed, or when the signal aborts. */
   changed(signal: AbortSignal): Promise<void>
 }

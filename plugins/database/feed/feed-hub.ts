@@ -1,12 +1,17 @@
 /** Tells the listeners of the feed what the database behind it commits. */
 import type { Logger } from '../../../kernel/index.ts'
 import type { ChangeFeed, FeedCommit, FeedListener, FeedPosition } from './change-feed.ts'
+import type { ReadBehind } from './read-behind.ts'
 
 /** Where the commits come from. */
 export interface FeedSource {
   /** Number of the newest commit that this process knows of. */
   known(): number
   look(reach: FeedPosition | undefined): Promise<void>
+  /** Undefined where nothing is stored of commits. */
+  readonly behind?: ReadBehind | undefined
+  /** Undefined where no other process writes. */
+  readonly isFollowing?: () => boolean
 }
 
 export interface FeedHub {
@@ -43,6 +48,9 @@ export const createFeedHub = (log: Logger): FeedHub => {
       get isComplete() {
         return source !== undefined
       },
+      get isFollowing() {
+        return source !== undefined && source.isFollowing?.() !== false
+      },
       get status() {
         if (position === undefined || source === undefined) return undefined
         const { epoch, seq } = position
@@ -55,6 +63,7 @@ export const createFeedHub = (log: Logger): FeedHub => {
         return () => void listeners.delete(own)
       },
       look: async (reach) => source?.look(reach),
+      behind: async (at, until, most) => source?.behind?.(at, until, most),
       changed: (signal) =>
         new Promise((resolve) => {
           if (signal.aborted) return resolve()

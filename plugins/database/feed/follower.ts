@@ -9,6 +9,7 @@ import type { FeedHub } from './feed-hub.ts'
 import { type Followed, follow } from './follow.ts'
 import type { FollowPort } from './follow-port.ts'
 import { createFreshRuns } from './fresh-runs.ts'
+import type { ReadBehind } from './read-behind.ts'
 
 const POLL_MS = 500
 const ATTEND_MS = 1_000
@@ -30,11 +31,12 @@ export interface FollowerParts {
   readonly feed: Pick<FeedHub, 'open' | 'commit' | 'gap' | 'enter'>
   readonly clock: Clock
   readonly log: Logger
+  readonly behind?: ReadBehind | undefined
 }
 
 /** Resolves after the first look, from which on all is told. Rejects where that fails. */
 export const startFollower = async (parts: FollowerParts, signal?: AbortSignal): Promise<Follower> => {
-  const { connect, self, feed, clock, log } = parts
+  const { connect, self, feed, clock, log, behind } = parts
   let port: FollowPort | undefined
   let at: Followed | undefined
   /** Numbers up to this one are on disk, whatever the database had recorded of that. */
@@ -75,7 +77,7 @@ export const startFollower = async (parts: FollowerParts, signal?: AbortSignal):
     at = step.at
     // What was known to be on disk may be lost with the rest.
     if (step.isGap) onDisk = 0
-    if (before === undefined) feed.open(at, { known: () => known, look: lookNow })
+    if (before === undefined) feed.open(at, { known: () => known, look: lookNow, behind, isFollowing })
     else if (step.isGap || wasCut) {
       log.info({ ...at }, 'changes of the primary may have been missed: everything kept is looked up again')
       feed.gap(step.isGap ? at : before)
@@ -108,6 +110,10 @@ export const startFollower = async (parts: FollowerParts, signal?: AbortSignal):
     }
   }
 
+  const isFollowing = (): boolean => {
+    const now = clock.monotonic()
+    return now - lookedAt < BLIND_MS && now - beat.since < SILENT_MS
+  }
   const looks = createFreshRuns(lookAll)
   const lookNow = (reach: FeedPosition | undefined): Promise<void> => {
     if (reach !== undefined) onDisk = Math.max(onDisk, reach.seq)
@@ -125,10 +131,7 @@ export const startFollower = async (parts: FollowerParts, signal?: AbortSignal):
   }
   const polls = every(clock, POLL_MS, looks.fresh, () => undefined)
   return {
-    isFollowing() {
-      const now = clock.monotonic()
-      return now - lookedAt < BLIND_MS && now - beat.since < SILENT_MS
-    },
+    isFollowing,
     async stop() {
       await polls.stop()
       await looks.stop()

@@ -138,7 +138,10 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
   const reading = createReading({ pool, send, most: Math.floor((size - 1) / 2) || 1, queue: QUEUE, waitMs: WAIT_MS })
   const lookForPending: LookForPending = () => withSession(migrator, undefined, (one) => pendingOf(one, options))
   const schema = isReader ? watchSchema(reader, lookForPending, log) : undefined
-  const feed = await openFeed({ connector: own, lease, database: transactions, options, signal })
+  const feed = await openFeed({
+    ...{ connector: own, lease, options, signal },
+    database: { transact: transactions.transact, reading },
+  })
   let orm: Promise<MikroORM> | undefined
 
   const openOrm = async (): Promise<MikroORM> => {

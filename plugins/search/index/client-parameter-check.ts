@@ -7,10 +7,11 @@ import type { ClientParameterCompiler } from '../definition/client-parameters.ts
 import type { BackfillWorker } from './backfill/backfill-worker.ts'
 import { createClientCompilation } from './client-compilation.ts'
 import { settleColumns } from './columns.ts'
+import { countGeneration } from './count-generation.ts'
 import { createPostedParameters, SEARCH_PARAMETER } from './posted-parameters.ts'
 import { statusOf } from './posted-row.ts'
 import type { Registry } from './registry.ts'
-import { nextGeneration, POSTING } from './tables.ts'
+import { POSTING } from './tables.ts'
 
 export interface ClientParameterCheckParts {
   readonly registry: Registry
@@ -57,7 +58,7 @@ export const createClientParameterCheck = ({
       const model =
         rows.length === 0 ? registry.packages : (compilation.compiler() ?? (await compilation.load())).merge(rows)
       await settleColumns(transaction, model.columns)
-      await transaction.run(nextGeneration, [])
+      await countGeneration(transaction)
       return []
     },
     async afterCommit() {

@@ -6,12 +6,12 @@
 import type { Transaction } from '../../database/service.ts'
 import { COLUMN_STEP } from '../definition/column-codes.ts'
 import type { StoredColumn } from '../definition/stored-definitions.ts'
+import { countGeneration } from './count-generation.ts'
 import { nextLayout } from './layout.ts'
 import {
   DIRTY,
   GONE,
   insertColumn,
-  nextGeneration,
   readIndexColumns,
   readLastColumn,
   setBackfilledTo,
@@ -95,5 +95,5 @@ export const settleColumns = async (
   }
   await transaction.run(writeLastColumn, [String(last)])
   await transaction.run(nextLayout, [])
-  await transaction.run(nextGeneration, [])
+  await countGeneration(transaction)
 }

@@ -5,9 +5,10 @@ import { type Database, sql, whenStored } from '../../database/service.ts'
 import { COLUMN_STEP } from '../definition/column-codes.ts'
 import { isIn, q, raw } from '../sql/fragment.ts'
 import { CONTAINED_OFFSET } from './contained/key-space.ts'
+import { countGeneration } from './count-generation.ts'
 import { nextLayout } from './layout.ts'
 import type { Waiting } from './settings.ts'
-import { DIRTY, nextGeneration, setBackfilledTo } from './tables.ts'
+import { DIRTY, setBackfilledTo } from './tables.ts'
 
 const readIndexed = sql('search.caseless', "SELECT value FROM search_setting WHERE name = 'caseless'")
 const writeIndexed = sql(
@@ -60,6 +61,6 @@ export const settleCaseless = async (
     for (const code of columns) await transaction.run(setBackfilledTo, [DIRTY, code])
     await transaction.run(writeIndexed, [now])
     await transaction.run(nextLayout, [])
-    if (columns.size > 0) await transaction.run(nextGeneration, [])
+    if (columns.size > 0) await countGeneration(transaction)
   })
 }

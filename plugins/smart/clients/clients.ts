@@ -4,6 +4,7 @@ import type { Database, Transaction } from '../../database/service.ts'
 import { ClientTaken, NoSuchClient } from '../errors.ts'
 import { hashOf, newSecret } from '../secret.ts'
 import { type ClientRow, disableClient, findClient, insertClient } from '../tables.ts'
+import { REVOKED } from '../tokens/revoked.ts'
 import { BUILT_IN, type Client, type ClientMetadata } from './client.ts'
 
 export const clientOfRow = ({ client_id, metadata, secret_hash, created_at, disabled_at }: ClientRow): Client => ({
@@ -37,6 +38,7 @@ export const addClient = async (
 /** Disables a client: from now on its tokens are refused. A disabled client stays as it is. Throws `NoSuchClient`. */
 export const removeClient = async (transaction: Transaction, id: string, now: number): Promise<void> => {
   if ((await transaction.get(findClient, [id])) === undefined) throw NoSuchClient(id)
+  transaction.publish(REVOKED)
   await transaction.run(disableClient, [now, id])
 }
 

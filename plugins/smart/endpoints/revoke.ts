@@ -6,8 +6,9 @@ import type { Clock } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { BearerCallers } from '../bearer/bearer-callers.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
+import { endGrant } from '../grants/end-grant.ts'
 import { PATHS, tokenUrlOf } from '../issuer.ts'
-import { findRefresh, type RefreshRow, revokeGrant } from '../login-tables.ts'
+import { findRefresh, type RefreshRow } from '../login-tables.ts'
 import { InvalidRequest } from '../oauth-errors.ts'
 import { hashOf } from '../secret.ts'
 import { readToken, revokeToken } from '../tokens/access-tokens.ts'
@@ -38,7 +39,7 @@ export const revocationEndpoint = ({ database, clock, bearer, authenticateClient
       await revokeToken(database, token, client.id)
       bearer.recheck()
     } else {
-      await database.transact((transaction) => transaction.run(revokeGrant, [clock.now(), refresh.grant_id]))
+      await endGrant(database, refresh.grant_id, clock.now())
       bearer.recheck()
     }
     return { status: 200 }

@@ -1,7 +1,7 @@
 /** Ends a grant: all its tokens are refused from then on. */
 import type { RequestContext } from '../../../kernel/index.ts'
-import { revokeGrant } from '../login-tables.ts'
 import { personOf } from '../people/person.ts'
+import { endGrant } from './end-grant.ts'
 import type { GrantParts } from './grant-handler.ts'
 import type { IssuingGrant } from './issue-tokens.ts'
 
@@ -15,7 +15,7 @@ export const revokeReused = async (
   grant: Pick<IssuingGrant, 'grant_id' | 'client_id' | 'person'>,
   operation: 'code-reuse' | 'refresh-reuse',
 ): Promise<void> => {
-  await database.transact((transaction) => transaction.run(revokeGrant, [clock.now(), grant.grant_id]))
+  await endGrant(database, grant.grant_id, clock.now())
   bearer.recheck()
   const { fhirUser } = personOf(grant.person)
   ctx.caller = {

@@ -4,6 +4,7 @@ import type { Database, Transaction } from '../../database/service.ts'
 import { deleteSession, findSession, insertSession, type SessionRow } from '../login-tables.ts'
 import { type Person, personOf } from '../people/person.ts'
 import { hashOf, newSecret } from '../secret.ts'
+import { REVOKED } from '../tokens/revoked.ts'
 import { openText, sealText } from '../web/cookie-secret.ts'
 import { cookieOf, noCookie, readCookie, readCookies } from '../web/cookies.ts'
 import { MalformedPageRequest } from '../web/page-errors.ts'
@@ -61,6 +62,12 @@ const read = async (database: Database, clock: Clock, secret: string): Promise<L
   return { idHash, person: personOf(row.person), name, expiresAt: Number(row.expires_at), secret }
 }
 
+const end = async (transaction: Transaction, idHash: Buffer): Promise<boolean> => {
+  const isEnded = (await transaction.get(deleteSession, [idHash])) !== undefined
+  if (isEnded) transaction.publish(REVOKED)
+  return isEnded
+}
+
 export const createSessions = (database: Database, clock: Clock): Sessions => ({
   async find(request) {
     const secret = readCookie(request, COOKIE)
@@ -73,13 +80,12 @@ export const createSessions = (database: Database, clock: Clock): Sessions => ({
     return found.filter((one) => one !== undefined)
   },
   async open(transaction, request, person, name) {
-    for (const before of secretsOf(request).slice(0, MAX_LOOKED_UP))
-      await transaction.get(deleteSession, [hashOf(before)])
+    for (const before of secretsOf(request).slice(0, MAX_LOOKED_UP)) await end(transaction, hashOf(before))
     const secret = newSecret()
     const idHash = hashOf(secret)
     const expiresAt = clock.now() + SESSION_MS
     await transaction.run(insertSession, [idHash, JSON.stringify(person), sealText(secret, name), expiresAt])
     return { idHash, cookie: cookieOf(request, COOKIE, secret) }
   },
-  end: async (transaction, { idHash }) => (await transaction.get(deleteSession, [idHash])) !== undefined,
+  end: (transaction, { idHash }) => end(transaction, idHash),
 })

@@ -4,6 +4,7 @@ import type { Database, Transaction } from '../../database/service.ts'
 import { isGrantAlive } from '../grants/is-grant-alive.ts'
 import { hashOf, newSecret, tokenIdOf } from '../secret.ts'
 import { ACCESS, deleteToken, findToken, insertToken, type TokenRow } from '../tables.ts'
+import { REVOKED } from './revoked.ts'
 
 export interface IssuedToken {
   readonly token: string
@@ -41,7 +42,10 @@ export const readToken = async (database: Database, token: string): Promise<Toke
 
 /** Deletes a token if it belongs to this client. */
 export const revokeToken = async (database: Database, token: string, clientId: string): Promise<void> =>
-  database.transact((transaction) => transaction.run(deleteToken, [hashOf(token), clientId]))
+  database.transact((transaction) => {
+    transaction.publish(REVOKED)
+    return transaction.run(deleteToken, [hashOf(token), clientId])
+  })
 
 /**
  * False when the token has expired, its client is disabled or unknown, or its grant or session has ended. `builtIn` is

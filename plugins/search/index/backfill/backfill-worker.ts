@@ -1,10 +1,10 @@
 /**
  * Runs backfills while the server answers requests: one small transaction after the other, with other work of the
- * main thread in between. On PostgreSQL it also checks regularly whether another server has added SearchParameters or
- * completed a column.
+ * main thread in between. On PostgreSQL it also checks regularly, and when the feed tells of it, whether another server
+ * has added SearchParameters or completed a column.
  */
 import type { Clock, Logger } from '../../../../kernel/index.ts'
-import { whenStored } from '../../../database/service.ts'
+import { createFreshRuns, whenStored } from '../../../database/service.ts'
 import type { ColumnRow } from '../columns.ts'
 import type { Registry } from '../registry.ts'
 import { DIRTY } from '../tables.ts'
@@ -37,6 +37,8 @@ export interface BackfillWorker {
   start(): void
   /** Reports that there may be new work. */
   wake(): void
+  /** Checks in the background whether another server has changed something; does nothing where none can. */
+  lookSoon(): void
   /** Stops the worker. Resolves when the open transaction has ended. */
   stop(): Promise<void>
 }
@@ -136,18 +138,23 @@ export const createBackfillWorker = ({
       if (kicked) wake()
     })
   }
+  const look = async (): Promise<void> => {
+    try {
+      await registry.refresh()
+      if (hasWork()) wake()
+    } catch (error) {
+      log.debug({ err: error }, 'could not look for new search parameters')
+    }
+  }
   const watch = async (): Promise<void> => {
     for (;;) {
       await wait(LOOK_MS)
       if (signal.aborted) return
-      try {
-        await registry.refresh()
-        if (hasWork()) wake()
-      } catch (error) {
-        log.debug({ err: error }, 'could not look for new search parameters')
-      }
+      await look()
     }
   }
+  /** Looks that the feed has asked for, one after the other. */
+  const looks = createFreshRuns(look)
 
   return {
     async complete(until) {
@@ -172,9 +179,12 @@ export const createBackfillWorker = ({
       if (hasWork()) wake()
     },
     wake,
+    lookSoon() {
+      if (shared) looks.soon()
+    },
     async stop() {
       stopping.abort()
-      await Promise.all([running, watching])
+      await Promise.all([running, watching, looks.stop()])
     },
   }
 }

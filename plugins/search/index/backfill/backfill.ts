@@ -7,16 +7,8 @@
 import type { Transaction } from '../../../database/service.ts'
 import type { ColumnRow } from '../columns.ts'
 import { CONTAINED_OFFSET } from '../contained/key-space.ts'
-import {
-  advance,
-  countResources,
-  DIRTY,
-  lockUnready,
-  nextGeneration,
-  readHeldTypes,
-  setExpected,
-  setReady,
-} from '../tables.ts'
+import { countGeneration } from '../count-generation.ts'
+import { advance, countResources, DIRTY, lockUnready, readHeldTypes, setExpected, setReady } from '../tables.ts'
 import type { BackfillParts } from './backfill-parts.ts'
 import { CONTAINED, createBatchFilling } from './batch-filling.ts'
 import { createColumnClearing } from './clear-columns.ts'
@@ -49,7 +41,7 @@ export const createBackfill = ({ database, registry, rows, types, clock, gate }:
 
   const complete = async (transaction: Transaction, columns: readonly ColumnRow[]): Promise<void> => {
     for (const { code } of columns) await transaction.run(setReady, [code])
-    await transaction.run(nextGeneration, [])
+    await countGeneration(transaction)
   }
 
   /** Records how many resources there are to read, for progress reports. */

@@ -6,12 +6,12 @@ import type { Transaction } from '../../../database/service.ts'
 import { COLUMN_STEP } from '../../definition/column-codes.ts'
 import { type ColumnRow, MASK_BITS } from '../columns.ts'
 import { CONTAINED_OFFSET } from '../contained/key-space.ts'
+import { countGeneration } from '../count-generation.ts'
 import {
   clearBits,
   dropColumn,
   lockColumn,
   MAX_REMOVED,
-  nextGeneration,
   readBatchEnd,
   removals,
   removeTexts,
@@ -107,7 +107,7 @@ export const createColumnClearing = ({ database, registry, rows, types, clock, g
         if (result.state === 'clean') await transaction.run(setBackfilledTo, [0, column.code])
         if (clock.monotonic() - started > CLEAR_MS) break
       }
-      if (results.some(({ state }) => state === 'clean')) await transaction.run(nextGeneration, [])
+      if (results.some(({ state }) => state === 'clean')) await countGeneration(transaction)
       return results
     })
     for (const result of done) {
@@ -127,7 +127,7 @@ export const createColumnClearing = ({ database, registry, rows, types, clock, g
           for (const from of [column.code, column.code - CONTAINED_OFFSET])
             await transaction.run(removeTexts, [from, from + COLUMN_STEP])
           await transaction.run(dropColumn, [column.code])
-          await transaction.run(nextGeneration, [])
+          await countGeneration(transaction)
         }
         return cleaned
       })

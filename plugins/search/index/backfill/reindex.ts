@@ -8,13 +8,13 @@ import type { Database } from '../../../database/service.ts'
 import type { TypeCodes } from '../../../storage/service.ts'
 import { ReindexUnknown } from '../../errors.ts'
 import type { ColumnRow } from '../columns.ts'
+import { countGeneration } from '../count-generation.ts'
 import type { FullTextIndex } from '../full-text/text-index.ts'
 import type { Registry } from '../registry.ts'
 import {
   countResources,
   DIRTY,
   dropReindex,
-  nextGeneration,
   readBatchEnd,
   readReindex,
   removeOrphanedRows,
@@ -83,7 +83,7 @@ export const createReindex = ({ database, registry, backfill, types, words, cloc
       if (held?.value === name && codes.some((code) => pending.has(code))) return true
       for (const code of codes) await transaction.run(setBackfilledTo, [DIRTY, code])
       await transaction.run(writeReindex, [name])
-      await transaction.run(nextGeneration, [])
+      await countGeneration(transaction)
       return false
     })
   }

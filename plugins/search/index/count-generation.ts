@@ -1,0 +1,8 @@
+/** Counts a change of the columns or of the posted SearchParameters, and tells every server that there is one. */
+import type { MaybePromise, Transaction } from '../../database/service.ts'
+import { nextGeneration } from './tables.ts'
+
+export const countGeneration = (transaction: Pick<Transaction, 'publish' | 'run'>): MaybePromise<void> => {
+  transaction.publish({ about: 'search-columns' })
+  return transaction.run(nextGeneration, [])
+}

@@ -1,0 +1,41 @@
+/** Judges a change by the version before and by the one after, and delivers it to the queries that it concerns. */
+import type { MatchSubject, SessionReads } from '../fhir/service.ts'
+import type { Processed } from './change-queue.ts'
+import type { Versions } from './change-source.ts'
+import type { FiledQueries } from './filed-queries.ts'
+import { type PatientsOf, type Told, tell } from './judged-change.ts'
+import type { Shared } from './receiver.ts'
+
+export const createDeliverChange = (
+  filed: Pick<FiledQueries<Shared>, 'find'>,
+  subject: SessionReads['subject'],
+  patientsOf: PatientsOf,
+): ((versions: Versions, at: Processed) => void) => {
+  const subjectOf = (
+    version: Versions['next'] | undefined,
+    resource?: Versions['resource'],
+  ): MatchSubject | undefined =>
+    version?.json === undefined ? undefined : subject(version, resource ?? JSON.parse(version.json))
+
+  return (versions, at) => {
+    const { previous, next, resource } = versions
+    const before = subjectOf(previous)
+    const after = subjectOf(next, resource)
+    let told: Told | undefined
+    for (const { matcher, receivers } of filed.find(next.type, before?.keys, after?.keys)) {
+      if (!matcher.isCurrent) {
+        for (const one of [...receivers]) one.reset('meaning')
+        continue
+      }
+      const wasIn = before !== undefined && matcher.test(before)
+      const isIn = after !== undefined && matcher.test(after)
+      if (!wasIn && !isIn) continue
+      told ??= tell(
+        next,
+        () => next.json,
+        () => patientsOf(versions),
+      )
+      for (const one of [...receivers]) one.deliver(told, at, wasIn, isIn)
+    }
+  }
+}

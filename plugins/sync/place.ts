@@ -1,0 +1,25 @@
+/** Places among the changes of the database: right behind one of them. */
+import { createHash } from 'node:crypto'
+
+/** Orders places of one database. */
+export interface Spot {
+  /** Number of the commit. */
+  readonly seq: number
+  /** How many of the things that the commit has published are in front of the place; WHOLE for all of them. */
+  readonly within: number
+}
+
+/** A place that can be told to a client: a number means nothing in another history of the database. */
+export interface Place extends Spot {
+  readonly epoch: number
+  /** `termMarkOf` the random text of the epoch. */
+  readonly term: string
+}
+
+export const WHOLE = 0xffffffff
+
+export const isBehind = (one: Spot, other: Spot): boolean =>
+  one.seq > other.seq || (one.seq === other.seq && one.within > other.within)
+
+/** 16 hexadecimal digits. */
+export const termMarkOf = (term: string): string => createHash('sha256').update(term).digest('hex').slice(0, 16)
