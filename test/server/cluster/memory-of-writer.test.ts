@@ -14,6 +14,7 @@ import probes from '../../../plugins/probes/index.ts'
 import { createSeededRandom } from '../../fuzz/random.ts'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { startPostgres } from '../../support/postgres.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { basic, serverWith, type TestServer } from '../../support/server-with.ts'
 import { spawnServer } from '../../support/spawn-server.ts'
@@ -26,6 +27,7 @@ import { runOverlapping, type Send } from './overlapping-clients.ts'
 
 const FHIR = { 'content-type': 'application/fhir+json' }
 const WAIT_MS = 20_000
+const KILLS = 6 // of PostgreSQL
 const settings = { conformance: { update_as_create: true } }
 const definitions = stubDefinitions(
   ['Patient', 'Bundle', 'Element', 'Extension', 'Identifier', 'HumanName', 'Meta', 'Coding', 'Reference'],
@@ -55,6 +57,15 @@ const patient = (id: string, family: string) => ({
   name: [{ family }],
 })
 const versionOf = (body: string): string => JSON.parse(body).meta.versionId
+
+/** True so many times: once for each write of all writers together. */
+const upTo = (most: number): (() => boolean) => {
+  let count = 0
+  return () => {
+    count += 1
+    return count <= most
+  }
+}
 
 test('answers from memory what is read again, and asks the database nothing', async () => {
   const { plugin, watch } = watchedDatabase()
@@ -105,7 +116,14 @@ test('under overlapping clients, no read or search is older than what was known 
   const { plugin, watch } = watchedDatabase()
   const server = await serverWith({ plugins: [plugin, definitions, ...fhirPlugins], settings })
   const random = createSeededRandom(7)
-  const found = await runOverlapping({ send: sendTo(server), random, watch, writers: 6, readers: 10, writes: 1_500 })
+  const found = await runOverlapping({
+    send: sendTo(server),
+    random,
+    watch,
+    writers: 6,
+    readers: 10,
+    goesOn: upTo(1_500),
+  })
   assert.equal(found.wrong.slice(0, 10), [])
   for (const label of Object.keys(found.counts)) assert.match(label, / (20[01]|204|304|404|409|410|412)$|of nothing$/)
   const reads = found.counts['read 200'] ?? 0
@@ -131,7 +149,7 @@ test('the same where connections are lost in the middle of COMMIT', async () => 
     return random.chance(0.7) ? 'cut' : 'drop'
   }
   const isUnknown = (status: number): boolean => status === 503
-  const clients = { send: sendTo(server), random, watch, writers: 6, readers: 10, writes: 1_500 }
+  const clients = { send: sendTo(server), random, watch, writers: 6, readers: 10, goesOn: upTo(1_500) }
   const found = await runOverlapping({ ...clients, isUnknown })
   proxy.onClient = () => 'pass'
   assert.equal(found.wrong.slice(0, 10), [])
@@ -142,6 +160,48 @@ test('the same where connections are lost in the middle of COMMIT', async () => 
   await server.stop()
   proxy.stop()
   await fresh.remove()
+})
+
+test('the same where PostgreSQL is killed: what was seen before it was on disk is gone from memory too', async () => {
+  const postgres = await startPostgres()
+  await postgres.createDatabase('killed')
+  const random = createSeededRandom(13)
+  const { plugin, watch } = watchedDatabase()
+  const database = { kind: 'postgres', postgres_url: postgres.url(undefined, 'killed') }
+  const server = await serverWith({
+    plugins: [plugin, definitions, ...fhirPlugins, probes],
+    settings: { ...settings, database },
+  })
+  const send = sendTo(server)
+  let acknowledged = 0
+  const counted: Send = async (method, url, ...more) => {
+    const answer = await send(method, url, ...more)
+    if (method !== 'GET' && answer.status < 300) acknowledged += 1
+    return answer
+  }
+  let isRunning = true
+  const kill = async (): Promise<void> => {
+    for (let n = 0; n < KILLS; n += 1) {
+      const enough = acknowledged + 60
+      await until(() => acknowledged >= enough || !isRunning, WAIT_MS, 'acknowledged writes')
+      await postgres.restart('kill')
+      await until(async () => (await send('GET', '/readyz')).status === 200, WAIT_MS, 'the server to be ready')
+    }
+    isRunning = false
+  }
+  const clients = { send: counted, random, watch, writers: 6, readers: 8, goesOn: () => isRunning, crashes: true }
+  const [found] = await Promise.all([runOverlapping({ ...clients, isUnknown: (status) => status === 503 }), kill()])
+  assert.equal(found.wrong.slice(0, 10), [])
+  // What is kept is what the database has.
+  for (const id of ['r0', 'r1', 'r2', 'r3'])
+    for (let n = 0; n < 3; n += 1) {
+      const read = await send('GET', `/Patient/${id}`)
+      const [newest] = JSON.parse((await send('GET', `/Patient/${id}/_history?_count=1`)).body).entry
+      assert.is(read.etag, newest.response.etag)
+      if (read.status === 200) assert.equal(JSON.parse(read.body), newest.resource)
+    }
+  await server.stop()
+  await postgres.stop()
 })
 
 test('a commit that is carried out after its connection was lost is seen by the next read and search', async () => {

@@ -78,7 +78,8 @@ const patient = (id: string, family: string, mark: string): Json => ({
   name: [{ family, given: [mark] }],
 })
 
-const createModel = () => {
+/** `loses`: what nobody acknowledged may be seen and lost. */
+const createModel = (loses: boolean) => {
   const known: Known = {
     ...{ newest: new Map(), content: new Map(), refused: new Set(), seen: new Set(), deletions: new Map() },
     ...{ isDeleted: new Map(), wrong: [], shown: 0 },
@@ -95,22 +96,29 @@ const createModel = () => {
     known.deletions.set(id, found)
     return found
   }
+  const note = (what: string, id: string, version: number, content: string | undefined): void => {
+    raise(id, version, content === undefined)
+    const text = content ?? 'deleted'
+    const before = known.content.get(`${id}/${version}`)
+    if (before !== undefined && before !== text) known.wrong.push(`${what}: ${id}/${version} is ${text}, was ${before}`)
+    known.content.set(`${id}/${version}`, text)
+  }
   return {
     known,
     newestOf,
-    raise,
     deletionsOf,
     /** A version that was shown. `atLeast`: the newest one that was known when it was asked for. */
     show(what: string, id: string, version: number, content: string | undefined, atLeast: number): void {
       known.shown += 1
       if (!(version >= atLeast)) known.wrong.push(`${what} shows ${id}/${version}, ${atLeast} was known before`)
-      raise(id, version, content === undefined)
-      const text = content ?? 'deleted'
-      const before = known.content.get(`${id}/${version}`)
-      if (before !== undefined && before !== text)
-        known.wrong.push(`${what}: ${id}/${version} is ${text}, was ${before}`)
-      known.content.set(`${id}/${version}`, text)
       if (content !== undefined) known.seen.add(content)
+      if (!loses) note(what, id, version, content)
+    },
+    /** A version that was acknowledged. */
+    acknowledge(what: string, id: string, version: number, content: string | undefined): void {
+      known.shown += 1
+      if (content !== undefined) known.seen.add(content)
+      note(what, id, version, content)
     },
   }
 }
@@ -198,7 +206,7 @@ const createReader = (send: Send, model: Model, random: SeededRandom) => {
 
 /** `isUnknown`: whether a status leaves open what became of a write. */
 const createWriter = (send: Send, model: Model, random: SeededRandom, isUnknown: (status: number) => boolean) => {
-  const { known, newestOf, show, raise, deletionsOf } = model
+  const { known, newestOf, acknowledge, deletionsOf } = model
   /** Tells what became of the marks of a write. */
   const tell = (status: number, marks: readonly string[]): boolean => {
     if (status < 300) return true
@@ -206,7 +214,7 @@ const createWriter = (send: Send, model: Model, random: SeededRandom, isUnknown:
     return false
   }
   const made = (what: string, id: string, { status, etag }: Answered, mark: string): string => {
-    if (tell(status, [mark])) show(what, id, numberOf(etag), mark, 0)
+    if (tell(status, [mark])) acknowledge(what, id, numberOf(etag), mark)
     return `${what} ${status}`
   }
   const put = async (id: string, mark: string, headers: Record<string, string> = {}): Promise<string> =>
@@ -221,7 +229,7 @@ const createWriter = (send: Send, model: Model, random: SeededRandom, isUnknown:
     count.sent += 1
     const { status, etag } = await send('DELETE', `/Patient/${id}`)
     if (!isUnknown(status)) count.ended += 1
-    if (status < 300 && etag !== '') raise(id, numberOf(etag), true)
+    if (status < 300 && etag !== '') acknowledge('delete', id, numberOf(etag), undefined)
     return `delete ${status}`
   }
   const transaction = async (id: string, mark: string, isRefused: boolean): Promise<string> => {
@@ -239,7 +247,7 @@ const createWriter = (send: Send, model: Model, random: SeededRandom, isUnknown:
     const marks = ids.map((one) => `${mark}-${one}`)
     if (tell(status, marks))
       for (const [at, { response }] of (JSON.parse(body).entry as Json[]).entries())
-        show('transaction', ids[at] as string, numberOf(response.etag), marks[at], 0)
+        acknowledge('transaction', ids[at] as string, numberOf(response.etag), marks[at])
     return `transaction ${status}`
   }
   return (mark: string): Promise<string> => {
@@ -268,15 +276,17 @@ export interface ClientsOptions {
   readonly watch: DatabaseWatch
   readonly writers: number
   readonly readers: number
-  /** Of all writers together. */
-  readonly writes: number
+  /** Asked before each write. */
+  readonly goesOn: () => boolean
   /** Whether a status leaves open what became of a write. */
   readonly isUnknown?: (status: number) => boolean
+  /** PostgreSQL crashes meanwhile: what was seen and not acknowledged may be lost, and its number given out again. */
+  readonly crashes?: boolean
 }
 
 export const runOverlapping = async (options: ClientsOptions): Promise<Findings> => {
-  const { send, random, watch, writers, readers, writes, isUnknown = () => false } = options
-  const model = createModel()
+  const { send, random, watch, writers, readers, goesOn, isUnknown = () => false, crashes = false } = options
+  const model = createModel(crashes)
   const { hold, tick, release } = createHold(random)
   const counts: Record<string, number> = {}
   const count = (label: string): void => {
@@ -285,14 +295,10 @@ export const runOverlapping = async (options: ClientsOptions): Promise<Findings>
   }
   watch.behindOne = hold
   watch.behind = async () => hold()
-  let left = writes
   let writing = writers
   const runWriter = async (_: unknown, number: number): Promise<void> => {
     const write = createWriter(send, model, random, isUnknown)
-    for (let n = 0; left > 0; n += 1) {
-      left -= 1
-      count(await write(`w${number}-${n}`))
-    }
+    for (let n = 0; goesOn(); n += 1) count(await write(`w${number}-${n}`))
     writing -= 1
     if (writing === 0) release()
   }
