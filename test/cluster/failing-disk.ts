@@ -62,7 +62,8 @@ export const checkFailingDisk = async (rounds: number): Promise<readonly string[
     await detach(tracer)
     const later: number[] = []
     for (let n = 0; n < 5; n += 1) later.push(await write(`after${n}`))
-    const shown = server.child.exitCode === null ? `answers ${later}` : `ended with ${server.child.exitCode}`
+    const then = server.child.exitCode === null ? `answers ${later}` : `ended with ${server.child.exitCode}`
+    const shown = `${failed} while it failed, then ${then}`
     after.set(shown, (after.get(shown) ?? 0) + 1)
     await server.kill()
     const again = await spawnServer(fresh.settings)
@@ -71,7 +72,7 @@ export const checkFailingDisk = async (rounds: number): Promise<readonly string[
     await again.kill()
     await fresh.remove()
   }
-  console.log(`EIO, ${rounds} times; afterwards: ${JSON.stringify(Object.fromEntries(after))}`)
+  console.log(`EIO, ${rounds} times: ${JSON.stringify(Object.fromEntries(after))}`)
 
   const fresh = await sqliteKind.fresh()
   const server = await spawnServer(fresh.settings)
