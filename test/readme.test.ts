@@ -11,7 +11,7 @@ import { temporaryFolder } from './support/database-kinds.ts'
 import { examplesFolder } from './support/stub-definitions.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('plugins/*/README.md', { cwd: root }).sort()]
+const pages = ['README.md', 'CONTRIBUTING.md', ...globSync('{plugins,examples}/*/README.md', { cwd: root }).sort()]
 const read = (page: string): string => readFileSync(`${root}${page}`, 'utf8')
 const blocks = (page: string, language: string): string[] =>
   [...read(page).matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map(([, text = '']) => text)

@@ -1,39 +1,54 @@
 /**
- * Named checks of a cluster, for longer than the tests do: `npm run check:cluster -- [name] [how much]`, or all of them.
+ * Named checks of a cluster, for longer than the tests do: `npm run check:cluster -- [name] [how much] [seed]`, or all of them.
  * `pairs`: so many writes at the primary, each read at a replica with its token (100,000).
+ * `takeover`: so many takeovers after each of SIGKILL, SIGSTOP and SIGTERM (20), and how long changes were refused.
+ * `start`: three servers that start at the same moment, so many times (100).
+ * `kills`: the server that writes is killed every five seconds for so many minutes (10).
+ * `disk`: the disk of a server on SQLite fails so many times, and is slow (5); needs strace.
+ * `mixed`: so many minutes of faults by chance under mixed load, on a primary, a standby and a replica (30).
  */
-import { type ClusterPlace, openCluster } from './cluster-place.ts'
+import { openCluster } from './cluster-place.ts'
+import { checkFailingDisk } from './failing-disk.ts'
+import { checkMixedFaults } from './mixed-faults.ts'
 import { readOwnWrites } from './read-own-writes.ts'
+import { checkRepeatedKills } from './repeated-kills.ts'
+import { checkStartsTogether } from './starts-together.ts'
+import { checkTakeovers } from './takeovers.ts'
 
 /** Resolves with a sentence for each thing that was wrong. */
-type Check = (place: ClusterPlace, much: number) => Promise<readonly string[]>
+type Check = (much: number, seed: number) => Promise<readonly string[]>
 
-const pairs: Check = async (place, much) => {
-  const began = performance.now()
-  const { pairs: done, stale, back, torn } = await readOwnWrites(place, much)
-  const seconds = Math.round((performance.now() - began) / 1000)
-  console.log(
-    `${done} pairs in ${seconds} s: ${stale.length} stale, ${back.length} went back, ${torn.length} pages torn`,
-  )
-  return [...stale, ...back, ...torn]
-}
-
-const CHECKS: Readonly<Record<string, { readonly much: number; readonly replicas: number; readonly check: Check }>> = {
-  pairs: { much: 100_000, replicas: 2, check: pairs },
-}
-
-const [name, much] = process.argv.slice(2)
-let wrong = 0
-for (const [own, { much: usual, replicas, check }] of Object.entries(CHECKS)) {
-  if (name !== undefined && name !== own) continue
-  const place = await openCluster(replicas)
+const pairs: Check = async (much) => {
+  const place = await openCluster(2)
   try {
-    const found = await check(place, much === undefined ? usual : Number(much))
-    console.log(`${found.length === 0 ? 'ok   ' : 'WRONG'} ${own} ${found.slice(0, 5).join('\n')}`)
-    wrong += found.length
+    const began = performance.now()
+    const { pairs: done, stale, back, torn } = await readOwnWrites(place, much)
+    const seconds = Math.round((performance.now() - began) / 1000)
+    console.log(
+      `${done} pairs in ${seconds} s: ${stale.length} stale, ${back.length} went back, ${torn.length} pages torn`,
+    )
+    return [...stale, ...back, ...torn]
   } finally {
     await place.stop()
   }
+}
+
+const CHECKS: Readonly<Record<string, { readonly much: number; readonly check: Check }>> = {
+  pairs: { much: 100_000, check: pairs },
+  takeover: { much: 20, check: checkTakeovers },
+  start: { much: 100, check: checkStartsTogether },
+  kills: { much: 10, check: checkRepeatedKills },
+  disk: { much: 5, check: checkFailingDisk },
+  mixed: { much: 30, check: checkMixedFaults },
+}
+
+const [name, much, seed = '1'] = process.argv.slice(2)
+let wrong = 0
+for (const [own, { much: usual, check }] of Object.entries(CHECKS)) {
+  if (name !== undefined && name !== own) continue
+  const found = await check(much === undefined ? usual : Number(much), Number(seed))
+  console.log(`${found.length === 0 ? 'ok   ' : 'WRONG'} ${own} ${found.slice(0, 10).join('\n')}`)
+  wrong += found.length
 }
 if (name !== undefined && CHECKS[name] === undefined) {
   console.log(`no check is called ${name}; there are ${Object.keys(CHECKS).join(', ')}`)

@@ -19,6 +19,7 @@ const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlug
   metering: () => import('../../plugins/metering/index.ts'),
   references: () => import('../../plugins/references/index.ts'),
   smart: () => import('../../plugins/smart/index.ts'),
+  sync: () => import('../../plugins/sync/index.ts'),
   cluster: () => import('../../plugins/cluster/index.ts'),
   'request-log': () => import('../../plugins/request-log/index.ts'),
   sync: () => import('../../plugins/sync/index.ts'),

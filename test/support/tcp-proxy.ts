@@ -8,12 +8,17 @@ export interface TcpProxy {
   taken(): Buffer
   /**
    * Called with each chunk that a client sends. Returns 'pass' to pass it on; 'cut' to close the client's connection
-   * after passing it on, before any answer; 'drop' to discard it and close the connection; 'swallow' to discard it and
-   * leave the connection open.
+   * after passing it on, before any answer; 'mute' to pass it on, and nothing more either way, without closing anything;
+   * 'drop' to discard it and close the connection; 'swallow' to discard it and leave the connection open.
    */
-  onClient: (chunk: Buffer) => 'pass' | 'cut' | 'drop' | 'swallow'
-  /** Stops passing bytes on over existing connections without closing them (half-open). New connections work. */
-  silence(): void
+  onClient: (chunk: Buffer) => 'pass' | 'cut' | 'mute' | 'drop' | 'swallow'
+  /**
+   * Stops passing bytes on over existing connections without closing them (half-open). New connections work. Returns a
+   * function that closes the silent ones, as the system does after a while.
+   */
+  silence(): () => void
+  /** Closes all connections. New ones work. */
+  cut(): void
   stop(): void
 }
 
@@ -37,8 +42,9 @@ export const startTcpProxy = async (to: number): Promise<TcpProxy> => {
       if (silent.has(client)) return
       heard.push(chunk)
       const verdict = proxy.onClient(chunk)
-      if (verdict === 'pass' || verdict === 'cut') onward.write(chunk)
-      if (verdict === 'pass' || verdict === 'swallow') return
+      if (verdict === 'pass' || verdict === 'cut' || verdict === 'mute') onward.write(chunk)
+      if (verdict === 'mute') silent.add(client)
+      if (verdict === 'pass' || verdict === 'mute' || verdict === 'swallow') return
       isCut = true
       client.destroy()
       // The server still reads what was passed on, and then the end of the connection.
@@ -56,7 +62,14 @@ export const startTcpProxy = async (to: number): Promise<TcpProxy> => {
     },
     onClient: () => 'pass',
     silence() {
-      for (const socket of sockets) silent.add(socket)
+      const now = [...sockets]
+      for (const socket of now) silent.add(socket)
+      return () => {
+        for (const socket of now) socket.destroy()
+      }
+    },
+    cut() {
+      for (const socket of sockets) socket.destroy()
     },
     stop() {
       server.close()

@@ -1,14 +1,16 @@
 /** Who this process is, and whether the process of a recorded lease is known to be gone. */
 import { existsSync, readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
+import { hidesProcesses } from './hides-processes.ts'
 import type { Claimant } from './lease-port.ts'
 
 /**
  * Changes with each start of the machine, and differs between containers, whose processes have ids of their own. Empty
- * where the system tells neither: then no process is known to be gone.
+ * where the system tells neither, or hides processes of other users: then no process is known to be gone.
  */
 const bootOf = (): string => {
   try {
+    if (hidesProcesses(readFileSync('/proc/self/mountinfo', 'utf8'))) return ''
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
     return `${boot} ${readlinkSync('/proc/self/ns/pid')}`
   } catch {

@@ -1,0 +1,70 @@
+/** A server that writes and one that waits, in processes of their own on one PostgreSQL, for tests of faults. */
+import pg from 'pg'
+import { chosenKind, type FreshDatabase } from './database-kinds.ts'
+import { type Json, reasonOf, send, urlOf, whenSays } from './replica-servers.ts'
+import { type SpawnedServer, type SpawnOptions, spawnServer } from './spawn-server.ts'
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
+import { until } from './until.ts'
+
+export const WAITING = 'waiting for the writer lease'
+export const TAKEOVER_MS = 15_000 // asked for of a holder that stands still or is cut off
+const END_MS = 20_000
+const RESTART = 75
+
+export interface WriterPair {
+  readonly fresh: FreshDatabase
+  readonly first: SpawnedServer
+  readonly second: SpawnedServer
+  /** Between the first one and the database. */
+  readonly proxy: TcpProxy
+  /** Asks the database past both. */
+  readonly onlooker: pg.Client
+  /** Epoch and beat of the lease. */
+  lease(): Promise<{ readonly epoch: number; readonly beat: number }>
+  stop(): Promise<void>
+}
+
+export const put = async (server: Pick<SpawnedServer, 'base'>, id: string, family = 'x'): Promise<number> => {
+  const body: Json = { resourceType: 'Patient', id, name: [{ family }] }
+  return (await send(server, 'PUT', `/Patient/${id}`, body)).status
+}
+
+/** Settles in any case: the status, or 0 where no answer came. */
+export const outcomeOf = (sent: Promise<number>): Promise<number> => sent.catch(() => 0)
+
+export const whenReady = (server: Pick<SpawnedServer, 'base'>, ms = TAKEOVER_MS): Promise<void> =>
+  until(async () => (await reasonOf(server).catch(() => 'away')) === 'ok', ms, 'a server to be ready')
+
+/** Resolves when it has ended with 75; rejects when it ends otherwise, or not. */
+export const whenReplaced = async ({ child }: SpawnedServer): Promise<void> => {
+  await until(() => child.exitCode !== null || child.signalCode !== null, END_MS, 'the former holder to end')
+  if (child.exitCode !== RESTART) throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`)
+}
+
+export const startWriterPair = async (options: SpawnOptions = {}): Promise<WriterPair> => {
+  const fresh = await chosenKind.fresh()
+  const url = new URL(urlOf(fresh))
+  const proxy = await startTcpProxy(Number(url.port))
+  url.port = String(proxy.port)
+  const first = await spawnServer({ database: { kind: 'postgres', postgres_url: url.href } }, options)
+  const second = await spawnServer(fresh.settings, { ...options, isEarly: true })
+  await whenSays(second, WAITING)
+  const onlooker = new pg.Client(urlOf(fresh))
+  await onlooker.connect()
+  return {
+    ...{ fresh, first, second, proxy, onlooker },
+    async lease() {
+      const { rows } = await onlooker.query('SELECT epoch::int, beat::int FROM cluster_lease WHERE one = 1')
+      return rows[0] as { epoch: number; beat: number }
+    },
+    async stop() {
+      for (const server of [first, second]) {
+        server.child.kill('SIGCONT')
+        await server.kill()
+      }
+      proxy.stop()
+      await onlooker.end()
+      await fresh.remove()
+    },
+  }
+}
