@@ -11,6 +11,7 @@ const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlug
   audit: () => import('../../plugins/audit/index.ts'),
   cors: () => import('../../plugins/cors/index.ts'),
   export: () => import('../../plugins/export/index.ts'),
+  import: () => import('../../plugins/import/index.ts'),
   jobs: () => import('../../plugins/jobs/index.ts'),
   'quick-jobs': () => import('./quick-jobs.ts'),
   'slow-export': () => import('./slow-export.ts'),
