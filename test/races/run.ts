@@ -1,5 +1,5 @@
 /**
- * Codes and refresh tokens used by many at once, for longer than the test does: `npm run check:races -- [rounds] [at once]`,
+ * Codes, refresh tokens and client assertions used by many at once, for longer than the test does: `npm run check:races -- [rounds] [at once]`,
  * on SQLite, on PostgreSQL, and on two and three servers of one PostgreSQL. None may work twice.
  */
 import { postgresKind, sqliteKind } from '../support/database-kinds.ts'
@@ -18,9 +18,10 @@ for (const [kind, servers] of [
   const all = []
   for (let n = 0; n < servers; n += 1) all.push(await loginClinic({ settings: fresh.settings, together: true }))
   const began = performance.now()
-  const { codes, refreshes, survivors, killed, faults } = await raceTokens(all, { rounds, at })
-  const twice = [...codes, ...refreshes].filter((wins) => wins > 1).length
-  const never = [...codes, ...refreshes].filter((wins) => wins === 0).length
+  const { codes, refreshes, assertions, survivors, killed, faults } = await raceTokens(all, { rounds, at })
+  const wins = [...codes, ...refreshes, ...assertions]
+  const twice = wins.filter((successes) => successes > 1).length
+  const never = wins.filter((successes) => successes === 0).length
   wrong += twice + never + survivors + killed + faults.length
   const seconds = Math.round((performance.now() - began) / 1000)
   console.log(

@@ -1,4 +1,4 @@
-/** Many exchanges of one code, and many refreshes by one token, at once: over one server, or over several in turn. */
+/** Many uses at once of one code, one refresh token and one client assertion: over one server, or over several in turn. */
 import {
   type App,
   askFor,
@@ -12,27 +12,27 @@ import {
   tokensOf,
 } from './login-clinic.ts'
 import type { AnsweringServer } from './server-with.ts'
+import { askToken, assertionOf, registerService } from './smart-server.ts'
 import { createTestBrowser } from './test-browser.ts'
 
 export interface RaceResult {
   /** Successes of each round. */
   readonly codes: readonly number[]
   readonly refreshes: readonly number[]
+  readonly assertions: readonly number[]
   /** Rounds in which a token lived on that should have ended: of a code that was used more than once. */
   readonly survivors: number
   /** Rounds in which tokens of a refresh were dead though nobody reused anything later. */
   readonly killed: number
-  /** Answers that were neither tokens nor invalid_grant. */
+  /** Answers that were neither tokens nor a refusal of what was used: invalid_grant, of an assertion invalid_client. */
   readonly faults: readonly string[]
 }
 
 type Answer = Awaited<ReturnType<typeof exchange>>
 
 const wins = (answers: readonly Answer[]): readonly Answer[] => answers.filter(({ statusCode }) => statusCode === 200)
-const faultsOf = (answers: readonly Answer[]): string[] =>
-  answers
-    .filter(({ statusCode, body }) => statusCode !== 200 && !body.includes('invalid_grant'))
-    .map(({ body }) => body)
+const faultsOf = (answers: readonly Answer[], refusal = 'invalid_grant'): string[] =>
+  answers.filter(({ statusCode, body }) => statusCode !== 200 && !body.includes(`"${refusal}"`)).map(({ body }) => body)
 
 export const raceTokens = async (
   servers: readonly AnsweringServer[],
@@ -40,6 +40,7 @@ export const raceTokens = async (
 ): Promise<RaceResult> => {
   const [first] = servers as readonly [AnsweringServer]
   const app: App = await registerApp(first)
+  const service = await registerService(first)
   const browser = createTestBrowser(first)
   const atOnce = (work: (server: AnsweringServer) => Promise<Answer>): Promise<Answer[]> =>
     Promise.all(Array.from({ length: at }, (_, n) => work(servers[n % servers.length] as AnsweringServer)))
@@ -50,6 +51,7 @@ export const raceTokens = async (
   }
   const codes: number[] = []
   const refreshes: number[] = []
+  const assertions: number[] = []
   const faults: string[] = []
   let survivors = 0
   let killed = 0
@@ -65,6 +67,10 @@ export const raceTokens = async (
     refreshes.push(wins(refreshed).length)
     faults.push(...faultsOf(refreshed))
     for (const one of wins(refreshed)) if (!(await isAlive(one.json() as Tokens))) killed += 1
+    const assertion = await assertionOf(service)
+    const asserted = await atOnce((server) => askToken(server, assertion))
+    assertions.push(wins(asserted).length)
+    faults.push(...faultsOf(asserted, 'invalid_client'))
   }
-  return { codes, refreshes, survivors, killed, faults }
+  return { codes, refreshes, assertions, survivors, killed, faults }
 }

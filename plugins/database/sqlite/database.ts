@@ -200,17 +200,13 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
     files &&
     lock &&
     watchLock({ lock, lockAgain: () => lockOf(options), isLatest, files, onTaken: options.lease.onLost, log })
-  const writer = createWriter(
-    handle,
-    statements,
-    insertBuffer,
-    options.clock,
-    !inMemory,
-    () => lockWatch?.hold(),
-    () => fileGuard?.confirm(),
-    () => (fileGuard?.isLost || lockWatch?.isTaken ? undefined : checkpointer?.committed()),
-    createTellFeed(options.feed, handle.pragma('user_version', { simple: true }) as number),
-  )
+  const writer = createWriter({
+    ...{ handle, statements, insertBuffer, clock: options.clock, isReadApart: !inMemory },
+    hold: () => lockWatch?.hold(),
+    confirm: () => fileGuard?.confirm(),
+    onGroup: () => (fileGuard?.isLost || lockWatch?.isTaken ? undefined : checkpointer?.committed()),
+    onDone: createTellFeed(options.feed, handle.pragma('user_version', { simple: true }) as number),
+  })
   for (const one of new Set([handle, readHandle])) mapFile(one, options.sqliteMmapSize)
   const reader = inMemory ? statements : createSqliteReader(handle, createPreparedStatements(readHandle))
   const lane: ReadWorkers | undefined = inMemory ? undefined : createReadWorkers(path, options.pool ?? READERS)

@@ -10,7 +10,7 @@ import type { AuthFailureLimit } from '../../limits/service.ts'
 import { BUILT_IN } from '../clients/client.ts'
 import { TokenExpired, TokenUnknown } from '../errors.ts'
 import { mayKeep, patientAccessOf } from '../people/patient-access.ts'
-import { hashTextOf, tokenIdOf } from '../secret.ts'
+import { hashTextOf, tokenIdOfText } from '../secret.ts'
 import { findToken, type TokenRow } from '../tables.ts'
 import { createAccessChanges } from '../tokens/access-changes.ts'
 import { isAlive } from '../tokens/access-tokens.ts'
@@ -21,7 +21,8 @@ import { afterReading, callerOf, createTokenHolders, type TokenHolder } from './
 const MAX_BYTES = 96 * 2 ** 20 // of what is known of tokens: 200,000 of people with a grant of their own, or more
 const TRUSTED_MS = 1_000 // spec: a change of the person's record is seen by every server within a second
 
-const USUAL_HEADER = 'Bearer '.length + 43 // characters; 43 of them are 256 bits in base64url
+const SCHEME = 'Bearer '
+const USUAL_HEADER = SCHEME.length + 43 // characters; 43 of them are 256 bits in base64url
 const HOT = 4_096 // headers that are recognised without hashing them; a power of two
 
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i
@@ -50,18 +51,22 @@ interface Hot {
 interface Shown {
   readonly request: RequestContext
   readonly authorization: string
-  /** A character for each byte. */
+  /** In hexadecimal. */
   readonly idHash: string
   /** The version of the access changes before the token was read. */
   readonly version: number
 }
 
-/** Where a header is kept: each place has room for one. */
-const placeOf = (authorization: string): number => {
+/** The four characters before the last one, of which the low bits differ most; the last one has four bits only. */
+const tagOf = (authorization: string): number => {
   const end = authorization.length
-  const [one, two, three] = [2, 3, 4].map((back) => authorization.charCodeAt(end - back)) as [number, number, number]
-  return (one + two * 31 + three * 961) & (HOT - 1)
+  const [one, two] = [authorization.charCodeAt(end - 2), authorization.charCodeAt(end - 3)]
+  const [three, four] = [authorization.charCodeAt(end - 4), authorization.charCodeAt(end - 5)]
+  return one + two * 31 + three * 961 + four * 29_791
 }
+
+/** Where a header is kept: each place has room for one. */
+const placeOf = (tag: number): number => tag & (HOT - 1)
 
 /** When a token ends by itself, in milliseconds since the epoch. */
 const endOf = ({ expires_at, grant_expires_at, session_expires_at }: TokenRow): number =>
@@ -80,6 +85,8 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
   const holders = createTokenHolders()
   const memory = createTokenMemory<TokenHolder>(MAX_BYTES)
   const hot: (Hot | undefined)[] = new Array(HOT).fill(undefined)
+  /** The header that last asked for each place: only one that asks twice in turn gets it, so that many do not displace each other. */
+  const askedTags = new Uint32Array(HOT)
 
   const isPersonTrusted = (holder: TokenHolder): boolean =>
     holder.user === undefined || clock.monotonic() - holder.personReadAt < TRUSTED_MS
@@ -113,9 +120,12 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
     })
   }
   const give = ({ authorization, idHash, version }: Shown, holder: TokenHolder, expiresAt: number): Caller => {
-    const caller = callerOf(holder, tokenIdOf(Buffer.from(idHash, 'latin1')), expiresAt)
-    if (authorization.length === USUAL_HEADER)
-      hot[placeOf(authorization)] = { authorization, caller, holder, expiresAt, version }
+    const caller = callerOf(holder, tokenIdOfText(idHash), expiresAt)
+    if (authorization.length !== USUAL_HEADER) return caller
+    const tag = tagOf(authorization)
+    const place = placeOf(tag)
+    if (askedTags[place] === tag) hot[place] = { authorization, caller, holder, expiresAt, version }
+    else askedTags[place] = tag
     return caller
   }
   const keep = (shown: Shown, holder: TokenHolder, expiresAt: number): Caller => {
@@ -134,7 +144,7 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
     // A known token skips the limit on failures, so that guesses from the same address do not lock out its holder.
     const tooMany = isKnown ? undefined : failures?.begin(request)
     if (tooMany !== undefined) throw tooMany
-    return chain(database.get<TokenRow>(findToken, [Buffer.from(idHash, 'latin1')]), (found) => {
+    return chain(database.get<TokenRow>(findToken, [Buffer.from(idHash, 'hex')]), (found) => {
       const row = checkAlive(idHash, found)
       return chain<TokenHolder, Caller>(checkPerson(request, idHash, holders.ofRow(row)), (holder) => {
         if (!isKnown) failures?.succeeded(request)
@@ -156,7 +166,8 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
       const { authorization } = request.headers
       if (authorization === undefined) return undefined
       const isOpen = isOpenRoute(request.route)
-      const usual = authorization.length === USUAL_HEADER ? hot[placeOf(authorization)] : undefined
+      const isUsual = authorization.length === USUAL_HEADER && authorization.startsWith(SCHEME)
+      const usual = isUsual ? hot[placeOf(tagOf(authorization))] : undefined
       if (usual !== undefined && usual.authorization === authorization && !isOpen && isTrusted(usual))
         return usual.caller
       // On these routes the header authenticates the OAuth client, so it holds no access token.

@@ -19,7 +19,7 @@ const MAX_KEPT = 20_000
 /** After a longer pause every token counts as changed: meanwhile another PostgreSQL server may have taken over. */
 const LONGEST_PAUSE_MS = 5_000
 
-/** Ids of the rows that a token depends on, a character for each byte. */
+/** Ids of the rows that a token depends on: of a token and a client as text, of a grant and a session a character for each byte. */
 export type Dependencies = Readonly<Record<DependencyKind, string | undefined>>
 
 export interface AccessChanges {
@@ -96,7 +96,8 @@ export const createAccessChanges = (database: Database, clock: Clock): AccessCha
     }
     version += 1
     for (const { kind, id } of rows) {
-      const key = kind === 'client' ? id : Buffer.from(id, 'hex').toString('latin1')
+      const isText = kind === 'client' || kind === 'token'
+      const key = isText ? id : Buffer.from(id, 'hex').toString('latin1')
       changedIn.set(`${kind} ${key}`, version)
     }
     last = reached

@@ -23,7 +23,7 @@ export interface KnownToken<V> {
   readonly version: number
 }
 
-/** `idHash`: SHA-256 of a token, a character for each byte. */
+/** `idHash`: SHA-256 of a token, in hexadecimal. */
 export interface TokenMemory<V> {
   /** Looks for a token. Where it is found, the next three are its own until another method is called. */
   find(idHash: string): boolean
@@ -98,7 +98,7 @@ export const createTokenMemory = <V extends KnownValue>(maxBytes: number): Token
   let at = 0
   let hand = 0
 
-  const readHash = (idHash: string): void => void wantedBytes.write(idHash, 'latin1')
+  const readHash = (idHash: string): void => void wantedBytes.write(idHash, 'hex')
   const bytes = (): number => slots.count * SLOT_BYTES + ownBytes
   const removeAt = (slot: number): void => {
     ownBytes -= slots.values[slot]?.bytes ?? 0

@@ -1,4 +1,4 @@
-/** A code or refresh token works once, however many ask at once, and on however many servers. `check:races` asks longer. */
+/** A code, a refresh token or a client assertion works once, however many ask at once, and on however many servers. `check:races` asks longer. */
 // database: sqlite, and postgres, on which two servers share what is stored
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -18,10 +18,14 @@ for (const [kind, servers] of [
     const fresh = await kind.fresh()
     const all = []
     for (let n = 0; n < servers; n += 1) all.push(await loginClinic({ settings: fresh.settings, together: true }))
-    const { codes, refreshes, survivors, killed, faults } = await raceTokens(all, { rounds: ROUNDS, at: AT_ONCE })
+    const { codes, refreshes, assertions, survivors, killed, faults } = await raceTokens(all, {
+      rounds: ROUNDS,
+      at: AT_ONCE,
+    })
     assert.equal(codes, Array(ROUNDS).fill(1))
     assert.is(survivors, 0, 'what a code gave ends when it is used again')
     assert.equal(refreshes, Array(ROUNDS).fill(1))
+    assert.equal(assertions, Array(ROUNDS).fill(1))
     assert.is(killed, 0, 'refreshes that overlap are no reuse')
     assert.equal(faults, [])
     for (const server of all) await server.stop()

@@ -1,0 +1,45 @@
+/** The one transaction that writes to a handle. Its COMMIT waits for the disk unless everybody in it does without. */
+import type BetterSqlite from 'better-sqlite3'
+
+export interface WriteTransaction {
+  /** Throws when nothing may be written. */
+  begin(): void
+  commit(): void
+  /** Does nothing where none is open: on a full disk SQLite may have rolled it back already. */
+  rollback(): void
+  /** Makes COMMITs not wait for the disk, until `restoreLevel`. The level cannot change inside a transaction. */
+  lowerLevel(): void
+  /** Restores the level for other users of the handle. */
+  restoreLevel(): void
+  /** True while COMMITs do not wait for the disk. */
+  readonly isRelaxed: boolean
+}
+
+/** `hold` is called after each BEGIN, and throws when nothing may be written. */
+export const createWriteTransaction = (handle: BetterSqlite.Database, hold: () => void): WriteTransaction => {
+  const begin = handle.prepare('BEGIN IMMEDIATE')
+  const commit = handle.prepare('COMMIT')
+  const rollback = handle.prepare('ROLLBACK')
+  let isRelaxed = false
+  return {
+    begin() {
+      begin.run()
+      hold()
+    },
+    commit: () => void commit.run(),
+    rollback() {
+      if (handle.inTransaction) rollback.run()
+    },
+    lowerLevel() {
+      handle.exec('PRAGMA synchronous = NORMAL')
+      isRelaxed = true
+    },
+    restoreLevel() {
+      if (isRelaxed) handle.exec('PRAGMA synchronous = FULL')
+      isRelaxed = false
+    },
+    get isRelaxed() {
+      return isRelaxed
+    },
+  }
+}
