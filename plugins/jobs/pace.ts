@@ -42,7 +42,7 @@ export const createPace = ({ now, sleep, observe }: PaceParts = real): Pace => {
     await sleep(Math.max(1, worked))
     const isBusy = busy() > BUSY
     factor = isBusy ? Math.min(FACTORS.most, factor * 2) : Math.max(FACTORS.least, factor / 2)
-    if (isBusy) await sleep(Math.min(MOST_MS, worked * (factor - 1) + aside * 2))
+    if (isBusy) await sleep(Math.min(MOST_MS, (worked + aside) * (factor - 1)))
     aside = 0
     since = now()
   }

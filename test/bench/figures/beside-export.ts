@@ -26,6 +26,7 @@ interface Exports {
 /** Exports everything again and again, until `isOver`; the last one is ended where it is. */
 const exportUntil = async (address: string, isOver: () => boolean): Promise<Exports> => {
   let [done, lines, bytes] = [0, 0, 0]
+  let under = 0 // lines of the export that runs, as it was told of last
   while (!isOver()) {
     const begun = await fetch(`${address}/$export`)
     if (begun.status !== 202) throw new Error(`$export answers ${begun.status}: ${await begun.text()}`)
@@ -35,8 +36,10 @@ const exportUntil = async (address: string, isOver: () => boolean): Promise<Expo
       const answer = await fetch(job)
       const text = await answer.text()
       if (answer.status === 500) throw new Error(text)
+      under = Number(/: (\d+) resources/.exec(answer.headers.get('x-progress') ?? '')?.[1] ?? under)
       if (answer.status === 200) {
         done += 1
+        under = 0
         for (const { url, count } of (JSON.parse(text) as { output: { url: string; count: number }[] }).output) {
           lines += count
           const file = await fetch(url, { headers: { 'accept-encoding': 'identity' } })
@@ -47,6 +50,8 @@ const exportUntil = async (address: string, isOver: () => boolean): Promise<Expo
       }
       await pause(LOOK_MS)
     }
+    lines += under
+    under = 0
     await (await fetch(job, { method: 'DELETE' })).arrayBuffer()
   }
   return { done, lines, bytes }

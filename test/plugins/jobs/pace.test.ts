@@ -65,7 +65,7 @@ test('while requests keep the server busy rests grow up to 16 times the work, an
 test('what threads worked is rested for while requests keep the server busy, and costs a moment while they do not', async () => {
   for (const [busy, rested] of [
     [0, 1],
-    [1, 41],
+    [1, 21],
   ] as const) {
     const { pace, rests, work } = turns(() => busy)
     pace.resume(20)
