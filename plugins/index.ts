@@ -16,6 +16,7 @@ import oidc from './oidc/index.ts'
 import packages from './packages/index.ts'
 import probes from './probes/index.ts'
 import references from './references/index.ts'
+import reindex from './reindex/index.ts'
 import requestLog from './request-log/index.ts'
 import search from './search/index.ts'
 import smart from './smart/index.ts'
@@ -37,6 +38,7 @@ export const firstParty: readonly AnyPlugin[] = [
   terminology, // value sets and code systems, those that are stored too
   jobs, // what goes on when a request has ended
   exportPlugin, // one kind of that
+  reindex, // another one
   cluster, // which of several processes does what
   limits, // before those that look tokens up, which tell it of unknown ones
   oidc, // where people log in, for the next one

@@ -166,6 +166,9 @@ const OURS: Readonly<Record<string, string>> = {
   'fhir.cache_bytes': 'memory is the operator’s to give',
   'fhir.large_body_bytes': 'the specification does not show what other requests wait for, and threads take memory',
   'fhir.full_text': 'the specification does not show what words are indexed, and operators pay for it with each write',
+  'import.sources': 'the specification does not show an import, and a client must not choose what a server reads',
+  'import.inside_hosts': 'files are fetched from the public internet only, and hospitals have services inside',
+  'import.max_file_bytes': 'a file of another host has no end that the operator knows of',
   'fhir.page_size': 'the specification does not show a page size',
   'fhir.max_page_size': 'the specification does not show a largest page',
 }

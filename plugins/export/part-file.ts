@@ -1,12 +1,12 @@
 /**
- * One file of an export: written under another name, on disk, then renamed. It is made anew and through no link, whatever
- * somebody has put into the folder.
+ * One file of an export, in a thread: written under another name, on disk, then renamed. It is made anew and through no link,
+ * whatever somebody has put into the folder. Synchronous, because nobody else waits for the thread.
  */
 import { createHash } from 'node:crypto'
-import { constants } from 'node:fs'
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { closeSync, constants, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import type { MaybePromise } from '../database/service.ts'
+import { decompressBody } from '../storage/thread-service.ts'
+import type { Added, AddLines, WrittenFile } from './line-messages.ts'
 
 const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW, O_RDONLY, O_DIRECTORY } = constants
 const MODE = 0o600
@@ -15,33 +15,24 @@ const NEWLINE = Buffer.from('\n')
 const LF = 10
 const CR = 13
 
-export interface WrittenFile {
-  readonly file: string
-  readonly lines: number
-  readonly bytes: number
-  readonly sha256: string
-}
-
 export interface PartFile {
-  readonly lines: number
-  readonly bytes: number
-  /** A JSON text as a line: line ends stand between tokens only, and are left out. */
-  add(json: Buffer): MaybePromise<void>
-  /** Resolves when file and folder are on disk. Without lines there is no file, and its name is empty. */
-  finish(): Promise<WrittenFile>
+  /** Adds bodies as lines, in order, until the file is full. Line ends stand between tokens only, and are left out. */
+  add(lines: AddLines): Added
+  /** Returns when file and folder are on disk. Without lines there is no file, and its name is empty. */
+  finish(): WrittenFile
   /** Removes an unfinished file. */
-  discard(): Promise<void>
+  discard(): void
 }
 
 const withoutLineEnds = (json: Buffer): Buffer =>
   json.includes(LF) || json.includes(CR) ? (json.filter((byte) => byte !== LF && byte !== CR) as Buffer) : json
 
-const syncFolder = async (folder: string): Promise<void> => {
-  const handle = await open(folder, O_RDONLY | O_DIRECTORY)
+const syncFolder = (folder: string): void => {
+  const handle = openSync(folder, O_RDONLY | O_DIRECTORY)
   try {
-    await handle.sync()
+    fsyncSync(handle)
   } finally {
-    await handle.close()
+    closeSync(handle)
   }
 }
 
@@ -50,53 +41,60 @@ export const createPartFile = (folder: string, name: string): PartFile => {
   const path = join(folder, name)
   const temporary = `${path}.tmp`
   const hash = createHash('sha256')
-  let handle: FileHandle | undefined
+  let handle: number | undefined
   let kept: Buffer[] = []
   let keptBytes = 0
   let lines = 0
   let bytes = 0
 
-  const flush = async (): Promise<void> => {
+  const flush = (): void => {
     const chunk = Buffer.concat(kept)
     kept = []
     keptBytes = 0
-    handle ??= await open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, MODE)
+    handle ??= openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, MODE)
     hash.update(chunk)
-    for (let at = 0; at < chunk.length; ) at += (await handle.write(chunk, at)).bytesWritten
+    for (let at = 0; at < chunk.length; ) at += writeSync(handle, chunk, at)
   }
-  const close = async (): Promise<void> => {
+  const close = (): void => {
     const open = handle
     handle = undefined
-    await open?.close()
+    if (open !== undefined) closeSync(open)
   }
   return {
-    get lines() {
-      return lines
+    add({ bodies, lengths, encodings, mostLines, mostBytes }) {
+      const all = Buffer.from(bodies.buffer, bodies.byteOffset, bodies.byteLength)
+      let taken = 0
+      let at = 0
+      for (const [number, length] of lengths.entries()) {
+        if (lines >= mostLines || bytes >= mostBytes) break
+        // A body that is not compressed stays a part of the message, which lives until it is written.
+        const line = withoutLineEnds(decompressBody(all.subarray(at, at + length), encodings[number] as number))
+        at += length
+        kept.push(line, NEWLINE)
+        keptBytes += line.length + 1
+        bytes += line.length + 1
+        lines += 1
+        taken += 1
+        if (keptBytes >= CHUNK) flush()
+      }
+      return { taken, lines, bytes }
     },
-    get bytes() {
-      return bytes
-    },
-    add(json) {
-      const line = withoutLineEnds(json)
-      kept.push(line, NEWLINE)
-      keptBytes += line.length + 1
-      bytes += line.length + 1
-      lines += 1
-      return keptBytes < CHUNK ? undefined : flush()
-    },
-    async finish() {
+    finish() {
       if (lines === 0) return { file: '', lines, bytes, sha256: '' }
-      if (keptBytes > 0) await flush()
-      await handle?.sync()
-      await close()
-      await rename(temporary, path)
-      await syncFolder(folder)
+      if (keptBytes > 0) flush()
+      if (handle !== undefined) fsyncSync(handle)
+      close()
+      renameSync(temporary, path)
+      syncFolder(folder)
       return { file: name, lines, bytes, sha256: hash.digest('hex') }
     },
-    async discard() {
+    discard() {
       const wasOpen = handle !== undefined
-      await close().catch(() => undefined)
-      if (wasOpen) await rm(temporary, { force: true }).catch(() => undefined)
+      try {
+        close()
+      } finally {
+        if (wasOpen) rmSync(temporary, { force: true })
+      }
     },
   }
 }

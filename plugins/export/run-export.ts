@@ -1,9 +1,8 @@
 /** One attempt at an export. */
 import type { Database } from '../database/service.ts'
 import type { AsOfOptions, AsOfResource, Resources, Session } from '../fhir/service.ts'
-import type { RunningJob } from '../jobs/service.ts'
+import { callerOf, type RunningJob } from '../jobs/service.ts'
 import type { ResourceType } from '../model/service.ts'
-import { callerOf } from './caller-of.ts'
 import type { ExportFolder } from './export-folder.ts'
 import type { ExportSpec } from './export-spec.ts'
 import { membersOf } from './members-of.ts'

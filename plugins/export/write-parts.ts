@@ -3,20 +3,22 @@
  * What is in a part depends on the job alone, so any server writes the same.
  */
 import { isServerError, type Restriction } from '../../kernel/index.ts'
-import { type AsOfOptions, type AsOfResource, present, type Session } from '../fhir/service.ts'
+import { type AsOfOptions, type AsOfResource, type PackedBody, present, type Session } from '../fhir/service.ts'
 import type { RunningJob } from '../jobs/service.ts'
 import type { ResourceType } from '../model/service.ts'
 import { ExportFiles } from './errors.ts'
 import type { ExportFolder } from './export-folder.ts'
 import type { ExportSpec } from './export-spec.ts'
-import { createPartFile, type PartFile } from './part-file.ts'
+import { createLineWriter, type LineWriter, type OpenFile } from './line-writer.ts'
 import { type PartRow, putPart, type Section } from './tables.ts'
 
 const MOST_LINES = 50_000
 const MOST_BYTES = 64 * 1024 * 1024
+const MOST = { lines: MOST_LINES, bytes: MOST_BYTES }
 const DELETIONS = 500 // in one Bundle
 
-export interface PartsParts {
+/** What an attempt at an export has. */
+export interface AttemptParts {
   readonly job: RunningJob
   readonly spec: ExportSpec
   readonly session: Session
@@ -27,6 +29,10 @@ export interface PartsParts {
   readonly patients: AsOfOptions['patients']
   /** Whether a resource matches a filter of its type; undefined for a type without filters. */
   readonly filterOf: (type: string) => Promise<((resource: AsOfResource) => boolean) | undefined>
+}
+
+interface PartsParts extends AttemptParts {
+  readonly writer: LineWriter
 }
 
 interface Unit {
@@ -43,91 +49,129 @@ const elementsFor = ({ elements }: ExportSpec, type: string): readonly string[] 
   return own.length === 0 ? undefined : own
 }
 
-/** Adds resources to the file, each as a line. */
-const asLines = ({ spec, types }: PartsParts, file: PartFile, type: string) => {
+/** What goes into the file for a resource. */
+const toLine = ({ spec, types }: PartsParts, type: string): ((resource: AsOfResource) => PackedBody) => {
   const elements = elementsFor(spec, type)
+  if (elements === undefined) return ({ packed }) => packed
   const presentation = { pretty: false, elements }
   const shape = types.get(type) as ResourceType
-  return (resource: AsOfResource) => {
-    if (elements !== undefined) return file.add(Buffer.from(present(resource.json, shape, presentation)))
-    const bytes = resource.bytes()
-    return bytes instanceof Promise ? bytes.then((one) => file.add(one)) : file.add(bytes)
-  }
+  return ({ json }) => plain(present(json, shape, presentation))
 }
 
-/** Adds deletions to the file, as Bundles of some hundred. */
-const asDeletions = (file: PartFile) => {
-  let urls: string[] = []
-  const flush = () => {
-    const entry = urls.map((url) => ({ request: { method: 'DELETE', url } }))
-    urls = []
-    return file.add(Buffer.from(JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry })))
-  }
-  return {
-    add: ({ type, id }: AsOfResource) => {
-      urls.push(`${type}/${id}`)
-      return urls.length < DELETIONS ? undefined : flush()
-    },
-    end: () => (urls.length === 0 ? undefined : flush()),
-  }
+const plain = (text: string): PackedBody => ({ bytes: Buffer.from(text), encoding: 0 })
+
+const toDeletions = (urls: readonly string[]): PackedBody => {
+  const entry = urls.map((url) => ({ request: { method: 'DELETE', url } }))
+  return plain(JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry }))
 }
 
-const outcomeOf = (diagnostics: string): Buffer =>
-  Buffer.from(
+const outcomeOf = (diagnostics: string): PackedBody =>
+  plain(
     JSON.stringify({
       resourceType: 'OperationOutcome',
       issue: [{ severity: 'warning', code: 'not-supported', diagnostics }],
     }),
   )
 
-/** Fills the file. Returns the key of the last resource in it, and whether none follow. */
-const fill = async (parts: PartsParts, file: PartFile, bounds: Bounds, told: (lines: number) => void) => {
-  const { job, spec, session, patients } = parts
-  const { section, type, after_rid: after, upto = Number.POSITIVE_INFINITY } = bounds
-  if (section === 'error') {
-    for (const note of spec.notes) await file.add(outcomeOf(note))
-    return { upto: 0, isLast: true }
-  }
-  const deletions = section === 'deleted' ? asDeletions(file) : undefined
-  const add = deletions?.add ?? asLines(parts, file, type)
-  const passes = section === 'deleted' ? undefined : await parts.filterOf(type)
+/** The key of the last resource in a file, and whether none follow. */
+interface Filled {
+  readonly upto: number
+  readonly isLast: boolean
+}
+
+/** Adds deletions to the file, as Bundles of some hundred. */
+const fillDeletions = async (
+  found: AsyncIterable<readonly AsOfResource[]>,
+  { job }: PartsParts,
+  file: OpenFile,
+  { after_rid: after, upto = Number.POSITIVE_INFINITY }: Bounds,
+  told: (lines: number) => void,
+): Promise<Filled> => {
+  let urls: string[] = []
   let last = after
   let count = 0
-  const options: AsOfOptions = {
-    ...{ upTo: job.upto, since: spec.since, after, deleted: section === 'deleted', patients },
-    pause: () => job.pause(),
-    resume: () => job.resume(),
+  const flush = async (): Promise<void> => {
+    if (urls.length > 0) await file.add([toDeletions(urls)])
+    urls = []
   }
-  const isFull = (): boolean => count >= MOST_LINES || file.bytes >= MOST_BYTES
-  for await (const resources of session.asOf(type, options)) {
-    job.resume()
-    for (const resource of resources) {
-      if (resource.key > upto || isFull()) {
-        await deletions?.end()
+  for await (const resources of found) {
+    for (const { key, type, id } of resources) {
+      if (key > upto || count >= MOST_LINES || file.bytes >= MOST_BYTES) {
+        await flush()
         return { upto: last, isLast: false }
       }
-      if (passes === undefined || passes(resource)) {
-        const written = add(resource)
-        if (written !== undefined) {
-          await written
-          job.resume()
-        }
-        last = resource.key
-        count += 1
-      }
-      const rest = job.pause()
-      if (rest !== undefined) await rest
+      urls.push(`${type}/${id}`)
+      last = key
+      count += 1
+      if (urls.length === DELETIONS) await flush()
     }
+    await job.pause()
     told(count)
   }
-  await deletions?.end()
+  await flush()
   return { upto: last, isLast: true }
+}
+
+/** Adds resources to the file, each as a line. */
+const fillResources = async (
+  found: AsyncIterable<readonly AsOfResource[]>,
+  parts: PartsParts,
+  file: OpenFile,
+  { type, after_rid: after, upto = Number.POSITIVE_INFINITY }: Bounds,
+  told: (lines: number) => void,
+): Promise<Filled> => {
+  const { job, spec } = parts
+  const passes = await parts.filterOf(type)
+  const line = toLine(parts, type)
+  // Without these two the main thread does not look into a resource.
+  const looks = passes !== undefined || elementsFor(spec, type) !== undefined
+  let last = after
+  for await (const resources of found) {
+    const keys: number[] = []
+    const bodies: PackedBody[] = []
+    for (const resource of resources) {
+      if (resource.key > upto) break
+      if (passes === undefined || passes(resource)) {
+        keys.push(resource.key)
+        bodies.push(line(resource))
+      }
+      const rest = looks ? job.pause() : undefined
+      if (rest !== undefined) await rest
+    }
+    const taken = await file.add(bodies, MOST, (aside) => job.resume(aside))
+    last = keys[taken - 1] ?? last
+    if (taken < bodies.length || (resources.at(-1)?.key ?? 0) > upto) return { upto: last, isLast: false }
+    await job.pause()
+    told(file.lines)
+  }
+  return { upto: last, isLast: true }
+}
+
+const fill = async (
+  parts: PartsParts,
+  file: OpenFile,
+  bounds: Bounds,
+  told: (lines: number) => void,
+): Promise<Filled> => {
+  const { job, spec, session, patients } = parts
+  const { section, type, after_rid: after } = bounds
+  if (section === 'error') {
+    await file.add(spec.notes.map(outcomeOf))
+    return { upto: 0, isLast: true }
+  }
+  const deleted = section === 'deleted'
+  const found = session.asOf(type, {
+    ...{ upTo: job.upto, since: spec.since, after, deleted, patients },
+    pause: () => job.pause(),
+    resume: (aside) => job.resume(aside),
+  })
+  return (deleted ? fillDeletions : fillResources)(found, parts, file, bounds, told)
 }
 
 /** Writes one part and its row. The file of an attempt that fails, or is over, is removed. */
 const writePart = async (parts: PartsParts, bounds: Bounds, told: (lines: number) => void): Promise<PartRow> => {
-  const { job, path } = parts
-  const file = createPartFile(path, `${bounds.part}-${job.attempt}.ndjson`)
+  const { job, path, writer } = parts
+  const file = await writer.open(path, `${bounds.part}-${job.attempt}.ndjson`)
   try {
     const { upto, isLast } = await fill(parts, file, bounds, told)
     job.signal.throwIfAborted()
@@ -147,7 +191,7 @@ const writePart = async (parts: PartsParts, bounds: Bounds, told: (lines: number
     )
     return row
   } catch (error) {
-    await file.discard()
+    await file.discard().catch(() => undefined)
     if (isServerError(error) || job.signal.aborted) throw error
     // What Node says of a file names the folder.
     throw (error as NodeJS.ErrnoException).code === undefined ? error : ExportFiles().with({ cause: error })
@@ -160,8 +204,7 @@ const unitsOf = ({ types, since, notes }: ExportSpec): readonly Unit[] => [
   ...(notes.length === 0 ? [] : [{ section: 'error', type: 'OperationOutcome' } as const]),
 ]
 
-/** `done`: the parts that earlier attempts have finished. */
-export const writeParts = async (parts: PartsParts, done: readonly PartRow[]): Promise<void> => {
+const writeAll = async (parts: PartsParts, done: readonly PartRow[]): Promise<void> => {
   const { job, spec, folder } = parts
   const units = unitsOf(spec)
   let total = done.reduce((sum, { lines }) => sum + lines, 0)
@@ -183,6 +226,16 @@ export const writeParts = async (parts: PartsParts, done: readonly PartRow[]): P
       total += last.lines
     }
     at += 1
+  }
+}
+
+/** `done`: the parts that earlier attempts have finished. */
+export const writeParts = async (parts: AttemptParts, done: readonly PartRow[]): Promise<void> => {
+  const writer = createLineWriter()
+  try {
+    await writeAll({ ...parts, writer }, done)
+  } finally {
+    await writer.close()
   }
 }
 

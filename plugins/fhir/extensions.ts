@@ -40,6 +40,7 @@ export const createExtensions = ({ get, storage, searches, reindexing, request }
     ownsType: owned.add,
     isReadElsewhere: (type) => owned.readElsewhere.has(type),
     deferIndexing: reindexing.deferIndexing,
+    checkScope: reindexing.checkScope,
     reindex: reindexing.reindex,
     get references() {
       // Throws before the start.

@@ -50,6 +50,7 @@ export type {
   HistoryOptions,
   Made,
   NumberRange,
+  PackedBody,
   Page,
   PastVersion,
   Session,

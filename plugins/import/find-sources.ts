@@ -1,6 +1,6 @@
 /** Finds the files of an import by the paths of a command. */
 import { createHash } from 'node:crypto'
-import { readdirSync, realpathSync, statSync } from 'node:fs'
+import { createReadStream, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { NothingToImport, PathKind, PathMissing } from './errors.ts'
 
@@ -9,13 +9,26 @@ export const ENDINGS = ['.ndjson', '.jsonl', '.json', '.ndjson.gz', '.jsonl.gz',
 const LISTED = ENDINGS.join(', ')
 
 export interface ImportSource {
-  /** The same for a file that has not changed: a hash of its path, size and modification time. */
+  /** At most 64 characters. The same for a file that has not changed: a hash of its path, size and modification time. */
   readonly id: string
-  readonly path: string
-  /** The path as it was given, or its part behind the given directory. */
+  /** The path as it was given, or its part behind the given directory; a URL without its query. */
   readonly name: string
+  /** Length of the file; 0 where it is not known. */
   readonly bytes: number
+  /** How the file is read; its name says so where this is left out. */
+  readonly form?: 'lines'
+  /** The only type of its resources; any type where this is left out. */
+  readonly type?: string
+  /** Opens the file from its beginning. Resolves to its bytes, and to a text that is another one when the file has changed. */
+  open(): Promise<OpenedFile>
 }
+
+export interface OpenedFile {
+  readonly bytes: AsyncIterable<Buffer>
+  readonly mark: string
+}
+
+const CHUNK = 256 * 1024
 
 export const canImport = (name: string): boolean => ENDINGS.some((ending) => name.toLowerCase().endsWith(ending))
 
@@ -23,7 +36,11 @@ const sourceOf = (path: string, name: string): ImportSource => {
   const real = realpathSync(path)
   const { size, mtimeMs } = statSync(real)
   const id = createHash('sha256').update(`${real}\0${size}\0${mtimeMs}`).digest('hex').slice(0, 32)
-  return { id, path: real, name, bytes: size }
+  const open = async (): Promise<OpenedFile> => ({
+    bytes: createReadStream(real, { highWaterMark: CHUNK }) as AsyncIterable<Buffer>,
+    mark: '',
+  })
+  return { id, name, bytes: size, open }
 }
 
 const filesIn = (folder: string): ImportSource[] =>
@@ -42,7 +59,7 @@ export const findSources = (paths: readonly string[]): readonly ImportSource[] =
     if (!stat.isDirectory() && !canImport(path)) throw PathKind(path, LISTED)
     const sources = stat.isDirectory() ? filesIn(path) : [sourceOf(path, basename(path))]
     if (sources.length === 0) throw NothingToImport(path, LISTED)
-    for (const source of sources) if (!found.has(source.path)) found.set(source.path, source)
+    for (const source of sources) if (!found.has(source.id)) found.set(source.id, source)
   }
   return [...found.values()]
 }

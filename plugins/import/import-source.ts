@@ -1,9 +1,10 @@
 /** Imports one file: reads it in batches, each of which is stored by a job of its own. */
 import type { Clock } from '../../kernel/index.ts'
 import { isServerError } from '../../kernel/index.ts'
-import type { Database } from '../database/service.ts'
+import type { Database, MaybePromise, Transaction } from '../database/service.ts'
 import type { Session } from '../fhir/service.ts'
 import { createDoneRecords } from './done-records.ts'
+import { SourceChanged } from './errors.ts'
 import type { ImportSource } from './find-sources.ts'
 import { type ImportRecord, readRecords } from './read-records.ts'
 import type { RefusedRecord } from './service.ts'
@@ -16,17 +17,26 @@ import {
   forgetRanges,
   listRanges,
   type RangeRow,
+  readMark,
   type SourceRow,
+  writeMark,
 } from './tables.ts'
 
-const BATCH_RECORDS = 250
 const BATCH_CHARS = 2_000_000 // of text; a larger record is a batch by itself
 
 /** References to what is not stored: the other records may bring it. */
 const UNRESOLVED = 'references/refused'
 
 export interface SourceParts {
-  readonly database: Pick<Database, 'get' | 'all' | 'transact'>
+  readonly database: Pick<Database, 'get' | 'all'>
+  /** Runs work on the rows of the import in a transaction. */
+  readonly transact: <T>(work: (transaction: Transaction) => MaybePromise<T>) => Promise<T>
+  /** Awaited in each transaction that stores resources; what it throws undoes it. */
+  readonly fence?: ((transaction: Transaction) => MaybePromise<void>) | undefined
+  /** Called in the transaction that notes that a record was refused, after `refused`. */
+  readonly note?: ((transaction: Transaction, record: RefusedRecord) => MaybePromise<void>) | undefined
+  /** Most records in one transaction. */
+  readonly batchRecords: number
   readonly session: Pick<Session, 'change' | 'transaction'>
   readonly clock: Pick<Clock, 'now'>
   readonly isDryRun: boolean
@@ -47,10 +57,13 @@ export interface SourceOutcome {
   readonly finished?: number
 }
 
-async function* batchesOf(records: AsyncIterable<ImportRecord>): AsyncGenerator<readonly ImportRecord[]> {
+async function* batchesOf(
+  records: AsyncIterable<ImportRecord>,
+  batchRecords: number,
+): AsyncGenerator<readonly ImportRecord[]> {
   let [batch, chars]: [ImportRecord[], number] = [[], 0]
   for await (const record of records) {
-    if (batch.length > 0 && (batch.length === BATCH_RECORDS || chars + record.json.length > BATCH_CHARS)) {
+    if (batch.length > 0 && (batch.length === batchRecords || chars + record.json.length > BATCH_CHARS)) {
       yield batch
       ;[batch, chars] = [[], 0]
     }
@@ -65,19 +78,21 @@ export interface OpenSource {
   jobs(): AsyncGenerator<() => Promise<void>>
   /** Complete when all jobs have ended. */
   readonly outcome: SourceOutcome
+  /** Once all jobs have ended: notes that the rest of the file was refused, and that it is done. */
+  refuse(error: unknown): Promise<void>
 }
 
 /** `isLast`: records with unresolved references are refused, because no other try follows. */
 export const openSource = async (parts: SourceParts, source: ImportSource, isLast: boolean): Promise<OpenSource> => {
-  const { database, session, clock, isDryRun, isAgain } = parts
-  const { id, name } = source
+  const { database, session, clock, isDryRun, isAgain, transact, fence } = parts
+  const { id, name, type } = source
   const known = isDryRun ? undefined : await database.get<SourceRow>(findSource, [id])
   if (known?.finished != null && !isAgain) {
     const outcome = { resources: 0, failed: 0, unresolved: 0, finished: Number(known.finished) }
-    return { jobs: async function* () {}, outcome }
+    return { jobs: async function* () {}, outcome, refuse: async () => undefined }
   }
   if (!isDryRun && (known === undefined || known.finished != null))
-    await database.transact((transaction) => transaction.run(beginSource, [id, name, clock.now()]))
+    await transact((transaction) => transaction.run(beginSource, [id, name, clock.now()]))
   const done = createDoneRecords(isDryRun ? [] : await database.all<RangeRow>(listRanges, [id]))
   if (done.resources > 0) parts.resumed(done.resources)
   const outcome = { resources: done.resources, failed: done.failed, unresolved: 0 }
@@ -91,33 +106,57 @@ export const openSource = async (parts: SourceParts, source: ImportSource, isLas
     }
     outcome.failed += 1
     // Reported first: an import that ends in between reports it again.
-    parts.refused({ file: record.file, line: record.line, error })
+    const told = { file: record.file, line: record.line, error }
+    parts.refused(told)
     if (isDryRun) return
     const { number } = record
-    await database.transact((transaction) => transaction.run(addRange, [id, number, number, 0, 1]))
+    await transact(async (transaction) => {
+      await transaction.run(addRange, [id, number, number, 0, 1])
+      await parts.note?.(transaction, told)
+    })
   }
   const finish = async (): Promise<void> => {
     if (isDryRun || outcome.unresolved > 0) return
     const { resources, failed } = outcome
-    await database.transact(async (transaction) => {
+    await transact(async (transaction) => {
       await transaction.run(endSource, [clock.now(), resources, failed, id])
       await transaction.run(forgetRanges, [id])
     })
   }
+  /** Numbers of records are those of the file as it was when the import began. */
+  const keepMark = async (mark: string): Promise<void> => {
+    const before = (await database.get<{ mark: string | null }>(readMark, [id]))?.mark ?? ''
+    if (before === '') await transact((transaction) => transaction.run(writeMark, [mark, id]))
+    else if (before !== mark) throw SourceChanged(name)
+  }
   const store = async (batch: readonly ImportRecord[]): Promise<void> => {
-    const stored = await storeBatch({ session, source: id, isDryRun, refused }, batch)
+    const stored = await storeBatch({ session, source: id, type, isDryRun, fence, refused }, batch)
     outcome.resources += stored
     parts.stored(stored)
     running -= 1
     if (isRead && running === 0) await finish()
   }
   async function* missing(): AsyncGenerator<ImportRecord> {
-    for await (const record of readRecords(source, parts.read)) if (!done.has(record.number)) yield record
+    const { bytes, mark } = await source.open()
+    if (!isDryRun && mark !== '') await keepMark(mark)
+    for await (const record of readRecords(source, bytes, parts.read)) if (!done.has(record.number)) yield record
   }
   return {
     outcome,
+    async refuse(error) {
+      const told = { file: name, line: undefined, error }
+      outcome.failed += 1
+      outcome.unresolved = 0
+      parts.refused(told)
+      const { resources, failed } = outcome
+      await transact(async (transaction) => {
+        await transaction.run(endSource, [clock.now(), resources, failed, id])
+        await transaction.run(forgetRanges, [id])
+        await parts.note?.(transaction, told)
+      })
+    },
     async *jobs() {
-      for await (const batch of batchesOf(missing())) {
+      for await (const batch of batchesOf(missing(), parts.batchRecords)) {
         running += 1
         yield () => store(batch)
       }

@@ -1,5 +1,4 @@
 /** Reads the records of a file as a stream: lines of NDJSON, whole JSON files, and both from archives. */
-import { createReadStream } from 'node:fs'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
@@ -9,6 +8,7 @@ import { TooLong, Unreadable } from './errors.ts'
 import { canImport, type ImportSource } from './find-sources.ts'
 
 export const MAX_RECORD_BYTES = 256 * 1024 * 1024
+const MAX_LINE_BYTES = 32 * 1024 * 1024 // of a file that a server reads beside its requests
 
 /** A resource or a Bundle as text. */
 export interface ImportRecord {
@@ -27,7 +27,7 @@ type Text = Omit<ImportRecord, 'number' | 'file'>
 const NEWLINE = 10
 const isBlank = (text: string): boolean => text.trim() === ''
 
-async function* linesOf(bytes: Bytes): AsyncGenerator<Text> {
+async function* linesOf(bytes: Bytes, mostBytes = MAX_RECORD_BYTES): AsyncGenerator<Text> {
   let [parts, size, line]: [Buffer[], number, number] = [[], 0, 0]
   const take = (last: Buffer): string => {
     const text = Buffer.concat([...parts, last]).toString('utf8')
@@ -44,7 +44,7 @@ async function* linesOf(bytes: Bytes): AsyncGenerator<Text> {
       if (!isBlank(json)) yield { line, json }
     }
     size += chunk.length - from
-    if (size > MAX_RECORD_BYTES) throw TooLong(MAX_RECORD_BYTES)
+    if (size > mostBytes) throw TooLong(mostBytes)
     parts.push(chunk.subarray(from))
   }
   const json = take(Buffer.alloc(0))
@@ -99,18 +99,23 @@ async function* filesOf(archive: string, bytes: Bytes): AsyncGenerator<Omit<Impo
 
 /** Calls `read` with the number of bytes for each piece of the file that was read. Throws `Unreadable` and `TooLong`. */
 export async function* readRecords(
-  { path, name }: ImportSource,
+  { name, form }: Pick<ImportSource, 'name' | 'form'>,
+  bytes: AsyncIterable<Buffer>,
   read: (bytes: number) => void,
 ): AsyncGenerator<ImportRecord> {
-  const counted = async function* (): Bytes {
-    for await (const chunk of createReadStream(path, { highWaterMark: 256 * 1024 }) as Bytes) {
+  const counted = async function* (): AsyncGenerator<Buffer> {
+    for await (const chunk of bytes) {
       read(chunk.length)
       yield chunk
     }
   }
+  const texts = async function* (): AsyncGenerator<Omit<ImportRecord, 'number'>> {
+    if (form === undefined) yield* textsOf(name, counted())
+    else for await (const text of linesOf(counted(), MAX_LINE_BYTES)) yield { ...text, file: name }
+  }
   let number = 0
   try {
-    for await (const text of textsOf(name, counted())) {
+    for await (const text of texts()) {
       yield { ...text, number }
       number += 1
     }

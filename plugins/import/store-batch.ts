@@ -14,7 +14,10 @@ export interface StoreParts {
   readonly session: Pick<Session, 'change' | 'transaction'>
   /** The id of the source. */
   readonly source: string
+  /** The only type that its records may have. */
+  readonly type: string | undefined
   readonly isDryRun: boolean
+  readonly fence: ((transaction: Transaction) => MaybePromise<void>) | undefined
   /** Called for a record that is refused. */
   readonly refused: (record: ImportRecord, error: unknown) => MaybePromise<void>
 }
@@ -32,12 +35,13 @@ export const isRefusal = (error: unknown): boolean => isServerError(error) && er
  * the number of its resources.
  */
 const storeTogether = async (
-  { session, source, isDryRun }: StoreParts,
+  { session, source, isDryRun, fence }: StoreParts,
   group: readonly BatchRecord[],
 ): Promise<number> => {
   const resources = group.reduce((all, record) => all + sizeOf(record), 0)
   const beside = async (transaction: Transaction): Promise<void> => {
     if (isDryRun) throw new DryRunEnd()
+    await fence?.(transaction)
     await transaction.run(addRange, [source, group[0]!.number, group.at(-1)!.number, resources, 0])
   }
   try {
@@ -90,7 +94,7 @@ export const storeBatch = async (parts: StoreParts, records: readonly ImportReco
   const ready: BatchRecord[] = []
   for (const record of records)
     try {
-      ready.push({ ...record, step: toStep(record.json) })
+      ready.push({ ...record, step: toStep(record.json, parts.type) })
     } catch (error) {
       if (!isRefusal(error)) throw error
       await parts.refused(record, error)

@@ -13,6 +13,14 @@ export const importMigrations: readonly SchemaChange[] = [
       'CREATE TABLE import_range (source varchar(64) NOT NULL, first bigint NOT NULL, last bigint NOT NULL, resources bigint NOT NULL, failed smallint NOT NULL, PRIMARY KEY (source, first))',
     ],
   },
+  {
+    name: 'import/0002-job',
+    sql: [
+      // What a file said of its content when the import of it began: its ETag, for example.
+      'ALTER TABLE import_source ADD COLUMN mark text',
+      'CREATE TABLE import_error (job varchar(32) NOT NULL, input integer NOT NULL, line bigint NOT NULL, outcome text NOT NULL, PRIMARY KEY (job, input, line))',
+    ],
+  },
 ]
 
 export interface SourceRow {
@@ -48,3 +56,41 @@ export const addRange = sql(
   'INSERT INTO import_range (source, first, last, resources, failed) VALUES (?, ?, ?, ?, ?)',
 )
 export const forgetRanges = sql('import.forget', 'DELETE FROM import_range WHERE source = ?')
+export const readMark = sql('import.mark', 'SELECT mark FROM import_source WHERE id = ?')
+export const writeMark = sql('import.mark-write', 'UPDATE import_source SET mark = ? WHERE id = ?')
+
+export interface ErrorRow {
+  readonly input: number
+  /** An OperationOutcome as JSON. */
+  readonly outcome: string
+}
+
+export const countErrors = sql('import.errors-count', 'SELECT count(*) AS n FROM import_error WHERE job = ?')
+export const addError = sql(
+  'import.error',
+  // `line` is 0 for what concerns the whole file.
+  'INSERT INTO import_error (job, input, line, outcome) VALUES (?, ?, ?, ?)',
+)
+export const listErrors = sql(
+  'import.errors',
+  'SELECT input, outcome FROM import_error WHERE job = ? ORDER BY input, line',
+)
+const OF_JOB = 'substr(id, 1, 33) = ?' // ids of sources of a job are its own, a hyphen and a number
+export const forgetJobRanges = sql(
+  'import.forget-job-ranges',
+  `DELETE FROM import_range WHERE source IN (SELECT id FROM import_source WHERE ${OF_JOB})`,
+)
+export const forgetJobSources = sql('import.forget-job-sources', `DELETE FROM import_source WHERE ${OF_JOB}`)
+export const forgetErrors = sql('import.forget-errors', 'DELETE FROM import_error WHERE job = ?')
+
+/** A file of a job. */
+export interface JobSourceRow {
+  readonly id: string
+  readonly resources: number | string
+  readonly failed: number | string
+}
+
+export const listJobSources = sql(
+  'import.job-sources',
+  `SELECT id, resources, failed FROM import_source WHERE ${OF_JOB}`,
+)

@@ -1,7 +1,7 @@
 /** Decides how a record is stored: as one change, or as a transaction Bundle. */
 import type { SessionChange } from '../fhir/service.ts'
 import { itemsAt, membersAt, skipSpace } from '../model/service.ts'
-import { EntryWithoutResource, NoJson, NoType } from './errors.ts'
+import { EntryWithoutResource, NoJson, NoType, OtherType } from './errors.ts'
 
 export type ImportStep =
   | { readonly kind: 'change'; readonly change: SessionChange }
@@ -56,12 +56,13 @@ const listToTransaction = (bundle: Json, json: string): ImportStep => {
 /**
  * A transaction Bundle stays as it is. The entries of a collection or searchset are stored in one transaction, so that
  * their references to each other by `fullUrl` are resolved. All else is stored as a resource, under its id where it has
- * one. Throws `NoJson`, `NoType` and `EntryWithoutResource`.
+ * one. `only`: the type that it has to have. Throws `NoJson`, `NoType`, `OtherType` and `EntryWithoutResource`.
  */
-export const toStep = (json: string): ImportStep => {
+export const toStep = (json: string, only?: string): ImportStep => {
   const resource = parse(json)
   const { resourceType: type, id, entry } = resource
   if (typeof type !== 'string') throw NoType()
+  if (only !== undefined && type !== only) throw OtherType(type.slice(0, 64), only)
   if (type === 'Bundle' && Array.isArray(entry)) {
     if (resource.type === 'transaction') return { kind: 'transaction', json, resources: entry.length }
     if (LISTS.has(resource.type)) return listToTransaction(resource, json)

@@ -111,6 +111,10 @@ export const beginAttempt = (
       return pace.pause()
     },
     resume: pace.resume,
+    async fence(transaction) {
+      throwIfEnded()
+      if ((await fence(transaction)) === undefined) throw JobLost()
+    },
   }
 
   const store = async (to: To): Promise<void> => {

@@ -16,8 +16,8 @@ export const makeJobsPlugin = (times: Times) =>
     migrations: jobMigrations,
     errors,
     commands: { jobs: async () => (await import('./commands/jobs.ts')).default },
-    setup({ needs: { database }, provide, clock, random, log }) {
-      const jobs = createJobs({ database, clock, random, log, times })
+    setup({ needs: { database }, provide, clock, random, log, serves }) {
+      const jobs = createJobs({ database, clock, random, log, times, cleans: serves })
       provide(Jobs, jobs.service)
       return { start: jobs.start, handOver: jobs.handOver, stop: jobs.stop }
     },

@@ -5,7 +5,7 @@ import { SHARED } from './attempt.ts'
 import { move } from './move-job.ts'
 import { createRunner } from './runner.ts'
 import type { JobKind, Jobs } from './service.ts'
-import { countOpen, deleteJob, insertJob, type JobRow, readExpired, readJob } from './tables.ts'
+import { countOpen, deleteJob, insertJob, type JobRow, readExpired, readJob, readOpen } from './tables.ts'
 import type { Times } from './times.ts'
 
 export interface JobsParts {
@@ -14,6 +14,8 @@ export interface JobsParts {
   readonly random: Random
   readonly log: Logger
   readonly times: Times
+  /** False in a command, which has the kinds of some plugins only: it leaves rows of others alone. */
+  readonly cleans: boolean
 }
 
 export interface OwnJobs {
@@ -25,7 +27,7 @@ export interface OwnJobs {
 
 const ENDED: ReadonlySet<string> = new Set(['finished', 'failed', 'cancelled'])
 
-export const createJobs = ({ database, clock, random, log, times }: JobsParts): OwnJobs => {
+export const createJobs = ({ database, clock, random, log, times, cleans }: JobsParts): OwnJobs => {
   const kinds = new Map<string, JobKind>()
   const runner = createRunner({ database, clock, log, times, self: ownProcess(random.id(), ''), kinds })
   const find = async (id: string): Promise<JobRow | undefined> => database.get<JobRow>(readJob, [id])
@@ -62,6 +64,9 @@ export const createJobs = ({ database, clock, random, log, times }: JobsParts): 
       transaction.run(insertJob, [id, kind, client, person, spec, ruling, upto, clock.now()]),
     wake: runner.wake,
     find,
+    async listOpen(kind) {
+      return (await database.all<JobRow>(readOpen, [])).filter((row) => row.kind === kind)
+    },
     async countOpen(transaction, { kind, client, person }) {
       await transaction.hold(`jobs ${kind} ${client} ${person}`)
       return Number((await transaction.get<{ n: number }>(countOpen, [kind, client, person]))?.n ?? 0)
@@ -90,6 +95,7 @@ export const createJobs = ({ database, clock, random, log, times }: JobsParts): 
     service,
     async start() {
       runner.start()
+      if (!cleans) return
       cleaning = every(clock, times.clean, clean, (error) => log.warn({ err: error }, 'jobs could not be cleaned up'))
     },
     handOver: runner.stop,

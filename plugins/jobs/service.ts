@@ -6,6 +6,8 @@ import { defineService } from '../../kernel/index.ts'
 import type { MaybePromise, Transaction } from '../database/service.ts'
 import type { JobRow } from './tables.ts'
 
+export { callerOf, isOwner, type Owner, ownerOf } from './owner.ts'
+export { createPollLimit, type PollLimit } from './poll-limit.ts'
 export type { JobRow, JobState } from './tables.ts'
 
 /** A job in the hands of a worker. */
@@ -23,8 +25,16 @@ export interface RunningJob extends Pick<JobRow, 'id' | 'client' | 'person' | 's
   tell(progress: string): void
   /** To be awaited after each item of work on the main thread: others work meanwhile. Throws when `signal` is aborted. */
   pause(): Promise<void> | undefined
-  /** To be called when an item begins after a wait, which is then not counted as work. */
-  resume(): void
+  /**
+   * To be called when an item begins after a wait, which is then not counted as work. `aside`: milliseconds in which threads
+   * worked for the job meanwhile; it rests for them while requests keep the server busy.
+   */
+  resume(aside?: number): void
+  /**
+   * For a transaction that is not made by `write`: to be awaited in it. Throws `JobLost` where this attempt is not the current
+   * one.
+   */
+  fence(transaction: Transaction): Promise<void>
 }
 
 export interface JobKind {
@@ -58,6 +68,8 @@ export interface Jobs {
   /** Looks for work at once. */
   wake(): void
   find(id: string): Promise<JobRow | undefined>
+  /** The jobs of a kind that have not ended, oldest first. */
+  listOpen(kind: string): Promise<readonly JobRow[]>
   /** Number of unfinished jobs of a caller. Lets others that count the same wait until COMMIT. */
   countOpen(transaction: Transaction, of: Pick<JobRow, 'kind' | 'client' | 'person'>): Promise<number>
   /** Ends a job that has not ended. Resolves to false where there is none. */

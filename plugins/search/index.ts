@@ -30,7 +30,6 @@ export default definePlugin({
     ...foldedMigrations,
   ],
   errors,
-  commands: { reindex: async () => (await import('./commands/reindex.ts')).default },
   setup({ needs, optional, provide, clock, random, log, busy, config: { fhir } }) {
     const searches = createSearches()
     provide(Searches, searches.service)

@@ -7,6 +7,7 @@ import type { ChangeObserver, Storage, WriteCheck } from '../storage/service.ts'
 import { createAccessEvaluator } from './access/access-evaluator.ts'
 import type { AccessEvaluator } from './access/access-evaluator-interface.ts'
 import { loadModel } from './definition/load-model.ts'
+import { columnsOfScope } from './index/backfill/reindex.ts'
 import { createClientParameterCheck } from './index/client-parameter-check.ts'
 import type { FullTextMode } from './index/full-text/text-index.ts'
 import { createPatientSubjects, type PatientSubjects } from './index/patient-subjects.ts'
@@ -105,7 +106,12 @@ export const createSearches = (): LateSearches => {
       deferIndexing() {
         deferred = true
       },
-      reindex: (scope, watch) => service.opened.search.reindex(scope, watch),
+      async checkScope(scope) {
+        const { registry } = service.opened.search
+        await registry.refresh()
+        columnsOfScope(registry, scope)
+      },
+      reindex: (scope, watch, run) => service.opened.search.reindex(scope, watch, run),
     },
     lookSoon: () => lookSoon(),
     async open(parts) {

@@ -8,10 +8,12 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Bench, Figure } from './bench.ts'
 import { bindCores } from './cores.ts'
+import { besideExport } from './figures/beside-export.ts'
 import { create, createCpu, transaction } from './figures/create.ts'
 import { disk } from './figures/disk.ts'
 import { feed } from './figures/feed.ts'
 import { hooks } from './figures/hooks.ts'
+import { importing } from './figures/import.ts'
 import { peer } from './figures/peer.ts'
 import { postgres } from './figures/postgres.ts'
 import { postgresTrail } from './figures/postgres-trail.ts'
@@ -41,6 +43,8 @@ const FIGURES: readonly Figure[] = [
   postgresTrail,
   search,
   sole,
+  importing,
+  besideExport,
   hooks,
   token,
   verification,

@@ -83,7 +83,7 @@ const run = async (kind: typeof sqliteKind): Promise<Counts> => {
     } else if (status === 500) counts.failed += 1
     else if (status === 404) counts.wrong += 1
     else {
-      if (performance.now() - (open.get(job) as number) > STUCK_MS * 3) counts.stuck += 1
+      if (performance.now() - (open.get(job) as number) > STUCK_MS) counts.stuck += 1
       else return
     }
     open.delete(job)

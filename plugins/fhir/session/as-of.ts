@@ -2,14 +2,11 @@
 import type { FactDetails, Interaction, Right, Ruling } from '../../../kernel/index.ts'
 import { type TypeCatalog, typeOf } from '../../model/service.ts'
 import { extent, type ReadAsOf, typeForbidden } from '../../search/service.ts'
-import { decompressBody, type StoredVersion, unpackLater } from '../../storage/service.ts'
+import type { StoredVersion } from '../../storage/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
 import { authorize, emitRefused } from '../dispatch.ts'
 import type { Opened, Seat } from './seat.ts'
-import type { AsOfOptions, AsOfResource, SessionReads } from './session.ts'
-
-/** Stored bytes from which on they are unpacked off the main thread. */
-const LARGE = 64 * 1024
+import type { AsOfOptions, AsOfResource, PackedBody, SessionReads } from './session.ts'
 
 export interface AsOfParts {
   readonly catalog: Pick<TypeCatalog, 'types'>
@@ -38,9 +35,8 @@ class AsOfVersion implements AsOfResource {
     return this.#version.text
   }
 
-  bytes(): Buffer | Promise<Buffer> {
-    const { bytes, encoding } = this.#version
-    return bytes.length < LARGE ? decompressBody(bytes, encoding) : unpackLater(bytes, encoding)
+  get packed(): PackedBody {
+    return this.#version
   }
 }
 
@@ -108,8 +104,9 @@ export const createAsOf = (parts: () => AsOfParts, seat: Seat): SessionReads['as
         ...(rights.length === 0 ? [] : [judgeByRuling(opened, ruling, rights)]),
       ]
       const { signal } = request
+      let asked = performance.now()
       for await (const versions of readAsOf({ type: name, upTo, since, after, deleted, signal })) {
-        resume?.()
+        resume?.(performance.now() - asked)
         const shown: AsOfResource[] = []
         for (const version of versions) {
           let isShown = true
@@ -124,6 +121,7 @@ export const createAsOf = (parts: () => AsOfParts, seat: Seat): SessionReads['as
         }
         count += shown.length
         yield shown
+        asked = performance.now()
       }
     } catch (error) {
       if (seat.streams !== 'not') await emitRefused(view.run, request, interaction, error)

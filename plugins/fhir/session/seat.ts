@@ -53,13 +53,13 @@ export const createSeat = ({ view, request }: SeatParts, who: Who): Seat => {
   }
   const { kind, purpose, baseUrl, signal } = who
   if (kind === 'stored') {
-    const { caller, restrictions } = who
+    const { caller, restrictions, updateAsCreate } = who
     const authorize = applying(
       restrictions,
       createNameCheck(() => view().search.view),
     )
     const open = (): Opened => ({
-      view: withRun(view(), { authorize }),
+      view: { ...withRun(view(), { authorize }), updateAsCreate },
       request: request({ caller, purpose, baseUrl, signal }),
     })
     return { open, openToChange: open, streams: 'once' }

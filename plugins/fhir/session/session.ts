@@ -23,6 +23,8 @@ export type Who =
       readonly purpose: string
       /** Base URL of links. */
       readonly baseUrl: string
+      /** Updates create a missing resource under its id, whatever the setting [conformance] update_as_create. */
+      readonly updateAsCreate?: true
       readonly signal?: AbortSignal
     }
   /**
@@ -154,6 +156,13 @@ export interface Made {
  */
 export type Beside = (transaction: Transaction, made: Made) => MaybePromise<void>
 
+/** A body as it is stored; `decompressBody` of storage makes UTF-8 of it. */
+export interface PackedBody {
+  readonly bytes: Uint8Array
+  /** Names how it is compressed; 0 for bytes that are not. */
+  readonly encoding: number
+}
+
 /** A version that was current at an earlier time; of a deletion, without content. */
 export interface AsOfResource {
   readonly type: string
@@ -164,8 +173,8 @@ export interface AsOfResource {
   /** The resource key: reading goes on behind it. Not for clients. */
   readonly key: number
   readonly json: string
-  /** The same as UTF-8. A promise for a large one, which is unpacked off the main thread. */
-  bytes(): MaybePromise<Buffer>
+  /** The same as it is stored, for a thread that unpacks it. */
+  readonly packed: PackedBody
 }
 
 export interface AsOfOptions {
@@ -181,8 +190,8 @@ export interface AsOfOptions {
   readonly patients?: ReadonlySet<string> | 'any' | undefined
   /** Awaited after each resource that had to be judged by its content. */
   pause?(): Promise<void> | undefined
-  /** Called when work goes on after a wait. */
-  resume?(): void
+  /** Called when work goes on after a wait, with the milliseconds in which the database worked meanwhile. */
+  resume?(aside: number): void
 }
 
 export interface SessionReads {

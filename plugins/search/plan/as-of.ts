@@ -5,9 +5,10 @@
 import { type Database, type Sql, sql } from '../../database/service.ts'
 import { StoredVersion, type VersionRow, type VersionStore } from '../../storage/service.ts'
 
-const CANDIDATES = 20_000 // resource keys read at once
-const PAGE = 500 // versions read at once
-const PAGE_BYTES = 4 * 1024 * 1024 // most bytes of these, as they are stored
+// What a thread or a session answers is made objects on the main thread, in one turn: pages are small for that reason.
+const CANDIDATES = 4_000 // resource keys read at once
+const PAGE = 200 // versions read at once
+const PAGE_BYTES = 512 * 1024 // most bytes of these, as they are stored
 
 export interface AsOfQuery {
   readonly type: string

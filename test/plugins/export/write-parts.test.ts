@@ -27,7 +27,15 @@ const types = new Map(SPEC.types.map((name) => [name, { name } as ResourceType])
 /** Resources of a type with the keys 1 to `count`, and bodies of some size. */
 const resource = (type: string, key: number, size: number): AsOfResource => {
   const json = JSON.stringify({ resourceType: type, id: String(key), x: 'y'.repeat(size) })
-  return { type, id: String(key), version: 1, lastUpdated: 0, key, json, bytes: () => Buffer.from(json) }
+  return {
+    type,
+    id: String(key),
+    version: 1,
+    lastUpdated: 0,
+    key,
+    json,
+    packed: { bytes: Buffer.from(json), encoding: 0 },
+  }
 }
 
 interface Bench {

@@ -4,13 +4,15 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import { Database, sql } from '../../../plugins/database/service.ts'
+import jobs from '../../../plugins/jobs/index.ts'
+import reindexPlugin from '../../../plugins/reindex/index.ts'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { createWorld, type Ran } from '../../support/world.ts'
 
-const plugins = [database, searchDefinitions(), ...fhirPlugins]
+const plugins = [database, searchDefinitions(), ...fhirPlugins, jobs, reindexPlugin]
 const TABLES = ['ix_res', 'ix_token', 'ix_ref', 'ix_date', 'ix_qty', 'ix_str', 'ix_comp']
 const PATIENTS = 230
 
@@ -165,7 +167,9 @@ else {
         return
       }
       assert.is(code, 0, stderr)
-      assert.match(stdout, /10 s to notice/)
+      assert.match(stdout, /waiting for a server to do it/)
+      assert.match(stdout, /a server works on it: waiting 10 s until servers notice/)
+      assert.match(stdout, /reindexed 230 resources\n$/)
       const answer = await server.inject('/Patient?family=fam1&_summary=count')
       assert.is(answer.json().total, 111, answer.body)
     })

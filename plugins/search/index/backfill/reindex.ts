@@ -46,6 +46,16 @@ export interface ReindexListener {
    */
   waiting?(ms: number): void
   step?(step: ReindexProgress): void
+  /** Awaited between two transactions. What it throws ends the run. */
+  pause?(): Promise<void> | undefined
+}
+
+/** A run that may be repeated in other processes. */
+export interface ReindexRun {
+  /** The same for each attempt: one that finds it has been begun goes on, also where nothing is left to do. */
+  readonly id: string
+  /** Searches are answered meanwhile. The full-text index is then left as it is. */
+  readonly isServed: boolean
 }
 
 export interface ReindexParts {
@@ -57,30 +67,41 @@ export interface ReindexParts {
   readonly clock: Clock
 }
 
-export type Reindex = (scope: ReindexScope, watch?: ReindexListener) => Promise<{ readonly resources: number }>
+export type Reindex = (
+  scope: ReindexScope,
+  watch?: ReindexListener,
+  run?: ReindexRun,
+) => Promise<{ readonly resources: number }>
 
 const deadline = (clock: Clock, ms: number): Promise<void> =>
   new Promise((resolve) => clock.deadline(ms).addEventListener('abort', () => resolve(), { once: true }))
 
+/** Throws `ReindexUnknown` where there are none. */
+export const columnsOfScope = (
+  registry: Pick<Registry, 'columnsOf'>,
+  { type, param }: ReindexScope,
+): readonly ColumnRow[] => {
+  const columns = registry.columnsOf({ type, code: param })
+  if (columns.length > 0) return columns
+  const named = type === undefined ? 'any type' : `the type ${type}`
+  throw ReindexUnknown(param === undefined ? named : `"${param}" of ${type ?? 'any type'}`)
+}
+
 export const createReindex = ({ database, registry, backfill, types, words, clock }: ReindexParts): Reindex => {
-  const columnsOf = ({ type, param }: ReindexScope): readonly ColumnRow[] => {
-    const columns = registry.columnsOf({ type, code: param })
-    if (columns.length > 0) return columns
-    const named = type === undefined ? 'any type' : `the type ${type}`
-    throw ReindexUnknown(param === undefined ? named : `"${param}" of ${type ?? 'any type'}`)
-  }
+  const columnsOf = (scope: ReindexScope): readonly ColumnRow[] => columnsOfScope(registry, scope)
 
   /**
    * Resets the columns, unless an interrupted run with the same scope has done so. Resolves to true when it resumes
    * that run.
    */
-  const begin = async (scope: ReindexScope): Promise<boolean> => {
-    const name = `${scope.type ?? '*'} ${scope.param ?? '*'}`
+  const begin = async (scope: ReindexScope, id: string | undefined): Promise<boolean> => {
+    const words = `${scope.type ?? '*'} ${scope.param ?? '*'}`
+    const name = id === undefined ? words : `${words} ${id}`
     const codes = columnsOf(scope).map(({ code }) => code)
     const pending = new Set(registry.pending.map(({ code }) => code))
     return database.transact(async (transaction) => {
       const held = await transaction.get<{ value: string }>(readReindex, [])
-      if (held?.value === name && codes.some((code) => pending.has(code))) return true
+      if (held?.value === name && (id !== undefined || codes.some((code) => pending.has(code)))) return true
       for (const code of codes) await transaction.run(setBackfilledTo, [DIRTY, code])
       await transaction.run(writeReindex, [name])
       await countGeneration(transaction)
@@ -103,20 +124,23 @@ export const createReindex = ({ database, registry, backfill, types, words, cloc
     return Number(row?.n ?? 0)
   }
 
-  return async (scope, watch = {}) => {
+  return async (scope, watch = {}, run) => {
     await registry.refresh()
     const isShared = await database.isShared()
-    if (await begin(scope)) watch.resumed?.()
+    if (await begin(scope, run?.id)) watch.resumed?.()
     else if (isShared) {
       watch.waiting?.(2 * LOOK_MS)
       await deadline(clock, 2 * LOOK_MS)
-    } else if (scope.type === undefined && scope.param === undefined) await words.clear()
+    } else if (run?.isServed !== true && scope.type === undefined && scope.param === undefined) await words.clear()
     await registry.refresh()
     const all = [...new Set(columnsOf(scope).map(({ type }) => type))].sort()
     // All columns are cleared before any is filled: filling a type also adds rows of the types that its resources
     // contain.
     for (const type of all)
-      while (registry.pending.some((row) => row.type === type && row.reach === DIRTY)) await backfill.step(type)
+      while (registry.pending.some((row) => row.type === type && row.reach === DIRTY)) {
+        await backfill.step(type)
+        await watch.pause?.()
+      }
     const counts = new Map<string, number>()
     for (const type of all) counts.set(type, await countOf(type))
     const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
@@ -131,6 +155,7 @@ export const createReindex = ({ database, registry, backfill, types, words, cloc
         if (step.moved.length > 0) watch.step?.({ type, done: before + indexed, total })
         // Lets other work of the main thread run.
         await new Promise(setImmediate)
+        await watch.pause?.()
       }
       before += count
       watch.step?.({ type, done: before, total })

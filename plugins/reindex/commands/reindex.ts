@@ -1,6 +1,7 @@
 /**
- * `server reindex [--type X] [--param code]`: rebuilds the search index of the configured database. It may be
- * interrupted: the same command resumes it, and so does the next start of a server. Exit codes: 0 done, 1 not done
+ * `server reindex [--type X] [--param code]`: rebuilds the search index of the configured database, as a job. Where servers
+ * use the database, one of them works on it; otherwise this process does. It may be interrupted: the same command resumes
+ * it, and so does a server. Exit codes: 0 done, 1 not done
  * (another process has the SQLite file open, or an error occurred), 2 wrong arguments or the database cannot be
  * opened.
  */
@@ -14,7 +15,8 @@ import {
   systemClock,
 } from '../../../kernel/index.ts'
 import { isOpenElsewhere, lookForDatabase } from '../../database/service.ts'
-import { Reindexing } from '../index/reindexing.ts'
+import { Reindexing } from '../../search/service.ts'
+import { ReindexJobs } from '../service.ts'
 
 const NOT_DONE = 1
 const UNREADABLE = 2
@@ -45,9 +47,9 @@ export default class ReindexCommand extends Command {
       say(`another process has ${sqlite_path} open; stop that server first`)
       this.exit(NOT_DONE)
     }
-    // Starts only the search: other plugins would take leases, write audit trails and run jobs as a running server
-    // does.
-    const kernel: Kernel = await createKernel({ only: ['search'], log: { level: 'silent' } })
+    // Starts only the search and jobs: other plugins would take leases, write audit trails and run jobs of other kinds as
+    // a running server does.
+    const kernel: Kernel = await createKernel({ only: ['reindex'], log: { level: 'silent' } })
     kernel.get(Reindexing).deferIndexing()
     try {
       await kernel.start()
@@ -57,9 +59,11 @@ export default class ReindexCommand extends Command {
     }
     const line = progressLine(stdout, systemClock)
     try {
-      const { resources } = await kernel.get(Reindexing).reindex(
+      const { resources } = await kernel.get(ReindexJobs).run(
         { type: flags.type, param: flags.param },
         {
+          offered: () => line.say('other processes use this database: waiting for a server to do it'),
+          elsewhere: (progress) => progress !== '' && line.say(`a server works on it: ${progress}`),
           resumed: () => line.say('going on where the last one was interrupted'),
           waiting: (ms) =>
             line.say(

@@ -1,6 +1,6 @@
-/** Whose export a job is. */
+/** Whose job it is. */
 import type { Caller } from '../../kernel/index.ts'
-import type { JobRow } from '../jobs/service.ts'
+import type { JobRow } from './tables.ts'
 
 export type Owner = Pick<JobRow, 'client' | 'person'>
 

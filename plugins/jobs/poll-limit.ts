@@ -1,4 +1,4 @@
-/** How often a client may ask for an export that runs. */
+/** How often a client may ask for a job that runs. */
 import type { Clock } from '../../kernel/index.ts'
 
 const LEAST_SECONDS = 1

@@ -1,0 +1,22 @@
+/** [import]. */
+import { Type } from '../../kernel/index.ts'
+
+export const importSection = Type.Object({
+  sources: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    sample: ['https://files.example.org', '/var/lib/server/imports'],
+    description:
+      'Where $import may read files: https URLs, of which a file has the host and begins with the path, and absolute paths of directories. Empty, $import is refused.',
+  }),
+  inside_hosts: Type.Array(Type.String({ minLength: 1 }), {
+    default: [],
+    sample: ['files.hospital.internal'],
+    description:
+      'Hosts of sources that lie at addresses that are not public. All others are read from public addresses only.',
+  }),
+  max_file_bytes: Type.Integer({
+    default: 20_000_000_000,
+    minimum: 1,
+    description: 'Most bytes of a file that $import reads, unpacked.',
+  }),
+})

@@ -1,0 +1,69 @@
+/** $import: begins a job that stores the resources of files. */
+import type { Random } from '../../kernel/index.ts'
+import type { Database } from '../database/service.ts'
+import type { Invocation, Operation } from '../fhir/service.ts'
+import { type Jobs, ownerOf } from '../jobs/service.ts'
+import type { AllowedSources } from './allowed-sources.ts'
+import { ImportBusy, ImportInBundle, ImportOff } from './errors.ts'
+import { IMPORT_PARAMETERS, readImportSpec } from './read-import-spec.ts'
+
+export const KIND = 'import'
+const MOST_OPEN = 2 // imports of a caller at a time
+const BUSY_SECONDS = 60
+
+export interface OperationParts {
+  readonly database: Database
+  readonly jobs: Jobs
+  readonly random: Random
+  readonly allowed: AllowedSources
+  readonly isType: (name: string) => boolean
+}
+
+const kickOff = async ({ database, jobs, random, allowed, isType }: OperationParts, invocation: Invocation) => {
+  const { request, interaction, ruling } = invocation
+  if (interaction.entry !== undefined) throw ImportInBundle()
+  const spec = readImportSpec(invocation, allowed, isType)
+  const owner = ownerOf(request.caller)
+  const id = random.id().replaceAll('-', '').toLowerCase()
+  await database.transact(async (transaction) => {
+    if ((await jobs.countOpen(transaction, { kind: KIND, ...owner })) >= MOST_OPEN)
+      throw ImportBusy(MOST_OPEN).with({ headers: { 'retry-after': String(BUSY_SECONDS) } })
+    const job = { id, kind: KIND, ...owner, spec: JSON.stringify(spec), ruling: JSON.stringify(ruling.restrictions) }
+    await jobs.enqueue(transaction, { ...job, upto: 0 })
+  })
+  jobs.wake()
+  const url = `${request.baseUrl}/import/${id}`
+  const diagnostics = `The import has begun; ask for it at ${url}.`
+  return {
+    status: 202,
+    headers: { 'content-location': url },
+    resource: {
+      resourceType: 'OperationOutcome',
+      issue: [{ severity: 'information', code: 'informational', diagnostics }],
+    },
+  }
+}
+
+const DECLARED = {
+  code: 'import',
+  definition: 'http://hl7.org/fhir/uv/bulkdata/OperationDefinition/import',
+  documentation: 'Stores the resources of NDJSON files, in the background.',
+  levels: ['system'],
+} as const
+
+export const importOperation = (parts: OperationParts): Operation => ({
+  ...DECLARED,
+  parameters: IMPORT_PARAMETERS,
+  isWriters: true,
+  answer: (invocation) => kickOff(parts, invocation),
+})
+
+/** What the operation answers where nothing may be imported, whatever was sent. */
+export const refusedOperation = (): Operation => ({
+  ...DECLARED,
+  parameters: IMPORT_PARAMETERS.map((parameter) => ({ ...parameter, min: 0 })),
+  isListed: false,
+  answer() {
+    throw ImportOff()
+  },
+})
