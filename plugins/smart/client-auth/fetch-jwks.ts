@@ -8,9 +8,9 @@ import { lookup } from 'node:dns/promises'
 import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { LookupFunction, Socket } from 'node:net'
+import { isSpecialAddress } from '../../../kernel/index.ts'
 import type { ClientJwk } from '../clients/client.ts'
 import { jwksFault } from '../clients/public-jwk.ts'
-import { isSpecialAddress } from '../clients/special-address.ts'
 import { jwksUriFault } from '../clients/uri-rules.ts'
 
 const TIMEOUT_MS = 2_500 // from the DNS look-up to the last byte

@@ -1,6 +1,6 @@
 /** Which URIs a client may register: RFC 7591, section 5; RFC 8252, section 8.4; RFC 9700, section 2.1. */
 import { isIP } from 'node:net'
-import { isSpecialAddress } from './special-address.ts'
+import { isSpecialAddress } from '../../../kernel/index.ts'
 
 const MAX_LENGTH = 2048 // characters
 const PLAIN = /^[\x21-\x7e]+$/
