@@ -1,6 +1,6 @@
 /**
  * Addresses outside the public internet: this machine, private networks, the metadata services of clouds. A URL that a
- * client registers must not lead there. IANA special-purpose address registries, RFC 6890.
+ * client names must not lead there. IANA special-purpose address registries, RFC 6890.
  */
 import { BlockList, isIP } from 'node:net'
 

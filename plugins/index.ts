@@ -21,6 +21,7 @@ import requestLog from './request-log/index.ts'
 import search from './search/index.ts'
 import smart from './smart/index.ts'
 import storage from './storage/index.ts'
+import subscriptions from './subscriptions/index.ts'
 import sync from './sync/index.ts'
 import terminology from './terminology/index.ts'
 import validation from './validation/index.ts'
@@ -44,6 +45,7 @@ export const firstParty: readonly AnyPlugin[] = [
   oidc, // where people log in, for the next one
   smart, // says who calls, and lets nobody else in
   sync, // tells clients what changes, as those before let them see it
+  subscriptions, // tells their servers
   metering, // counts what all the others answer
   requestLog, // and logs it
   metrics, // and measures it

@@ -171,6 +171,11 @@ const OURS: Readonly<Record<string, string>> = {
   'import.max_file_bytes': 'a file of another host has no end that the operator knows of',
   'fhir.page_size': 'the specification does not show a page size',
   'fhir.max_page_size': 'the specification does not show a largest page',
+  'subscriptions.rest_hook_hosts':
+    'the specification has no Subscriptions, and a server calls nobody whom its operator has not named',
+  'subscriptions.rest_hook_http': 'endpoints inside a network often have no certificate',
+  'subscriptions.websocket': 'off, so that an update of the server opens no address',
+  'subscriptions.retry_minutes': 'how long a receiver may be away is for the operator to say',
 }
 
 /** Keys of plugins that are there already, which are still to come. One that has come must leave this list. */

@@ -20,6 +20,7 @@ const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlug
   metering: () => import('../../plugins/metering/index.ts'),
   references: () => import('../../plugins/references/index.ts'),
   smart: () => import('../../plugins/smart/index.ts'),
+  subscriptions: () => import('../../plugins/subscriptions/index.ts'),
   cluster: () => import('../../plugins/cluster/index.ts'),
   'request-log': () => import('../../plugins/request-log/index.ts'),
   sync: () => import('../../plugins/sync/index.ts'),
@@ -33,6 +34,7 @@ const definitions = new Map<string, () => Promise<AnyPlugin>>([
   ['all-definitions', async () => (await import('./stub-definitions.ts')).stubDefinitions('all')],
   ['writers-together', async () => (await import('./writers-together.ts')).writersTogether],
   ['clinic-definitions', async () => (await import('./login-clinic.ts')).clinicDefinitions],
+  ['subscription-definitions', async () => (await import('./subscription-definitions.ts')).subscriptionDefinitions],
   ['search-definitions', async () => (await import('./search-definitions.ts')).searchDefinitions()],
 ])
 const isEarly = process.argv.slice(3).includes('listening')

@@ -1,0 +1,50 @@
+/** What a running Subscription asks for, read from the resource once for each version. */
+import { isServerError } from '../../kernel/index.ts'
+import type { Database } from '../database/service.ts'
+import type { CurrentResource, SessionReads } from '../fhir/service.ts'
+import { type ChannelRules, type RequestedSubscription, readSubscription } from './read-subscription.ts'
+import { deleteEvents, endStale, type StateRow } from './tables.ts'
+import type { WriteStatus } from './write-status.ts'
+
+export interface AskedOfParts {
+  readonly database: Database
+  readonly server: Pick<SessionReads, 'read'>
+  readonly rules: ChannelRules
+  readonly writeStatus: WriteStatus
+}
+
+/** Resolves to undefined where it does not run any more; its row says so then, or will soon. */
+export type AskedOf = (row: StateRow) => Promise<RequestedSubscription | undefined>
+
+export const createAskedOf = ({ database, server, rules, writeStatus }: AskedOfParts): AskedOf => {
+  let known: { readonly version: number; readonly asked: RequestedSubscription } | undefined
+  const readCurrent = async (id: string): Promise<CurrentResource | undefined> => {
+    try {
+      return await server.read('Subscription', id)
+    } catch (error) {
+      if (isServerError(error) && error.status < 500) return undefined
+      throw error
+    }
+  }
+  return async (row) => {
+    if (known?.version === row.version) return known.asked
+    const current = await readCurrent(row.id)
+    if (current?.version !== row.version) {
+      // It was changed while this plugin was disabled, unless the row has another version meanwhile.
+      await database.transact(async (transaction) => {
+        const ended = await transaction.get(endStale, [row.id, row.version])
+        if (ended !== undefined) await transaction.run(deleteEvents, [row.id])
+      })
+      return undefined
+    }
+    try {
+      known = { version: row.version, asked: readSubscription(current.parse(), rules) }
+      return known.asked
+    } catch (error) {
+      if (!isServerError(error) || error.status !== 422) throw error
+      // The operator does not allow it any more.
+      await writeStatus(row, 'error', error.message)
+      return undefined
+    }
+  }
+}

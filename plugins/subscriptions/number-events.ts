@@ -1,0 +1,143 @@
+/**
+ * Compares what was written with the active Subscriptions, in the order of commits, and gives each match the next number of
+ * its Subscription. Changes and their events are exchanged in one transaction, so a crash loses and repeats none.
+ */
+import { type Clock, createPause, isServerError, type Logger, RestrictionMalformed } from '../../kernel/index.ts'
+import type { Database, Transaction } from '../database/service.ts'
+import type { Criteria } from './criteria.ts'
+import {
+  type ChangeRow,
+  deleteChanges,
+  insertEvent,
+  readChanges,
+  readRunning,
+  type StateRow,
+  setDelivered,
+  takeEvents,
+} from './tables.ts'
+import { createBell } from './wait-for.ts'
+import type { WriteStatus } from './write-status.ts'
+
+const RETRY_MS = 1_000
+const LOOK_MS = 5_000
+const MOST_WAITING = 100_000 // notifications of a Subscription
+
+export interface NumberEventsParts {
+  readonly database: Database
+  readonly criteria: Criteria
+  readonly writeStatus: WriteStatus
+  /** Events are stored that wait to be sent. */
+  readonly onEvents: (subscriptions: readonly string[]) => void
+  /** Events of WebSockets, which are not stored: how many of each Subscription. */
+  readonly ping: (subscription: string, events: number) => void
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export interface NumberEvents {
+  start(): void
+  /** There are changes. */
+  wake(): void
+  stop(): Promise<void>
+}
+
+interface Matched {
+  readonly of: StateRow
+  readonly changes: ChangeRow[]
+}
+
+export const createNumberEvents = (parts: NumberEventsParts): NumberEvents => {
+  const { database, criteria, writeStatus, onEvents, ping, clock, log } = parts
+  const bell = createBell(clock)
+  let isStopping = false
+  let running: Promise<void> | undefined
+
+  /** What the criteria say; where they cannot be used any more, the Subscription ends. */
+  const isMatch = async (of: StateRow, version: ReturnType<Criteria['compared']>): Promise<boolean> => {
+    try {
+      return await criteria.matches(of, version)
+    } catch (error) {
+      const isOver = isServerError(error) && (error.status < 500 || error.key === RestrictionMalformed.key)
+      if (!isOver) throw error
+      log.warn({ err: error, subscription: of.id }, 'the criteria of a Subscription cannot be used any more')
+      await writeStatus(of, 'error', `The criteria cannot be used any more: ${error.message}`)
+      return false
+    }
+  }
+  const matchAll = async (changes: readonly ChangeRow[]): Promise<readonly Matched[]> => {
+    const now = clock.now()
+    const active = (await database.all<StateRow>(readRunning, [])).filter(
+      ({ status, ends }) => status === 'active' && (ends === 0 || ends > now),
+    )
+    criteria.keepOnly(new Set(active.map(({ id }) => id)))
+    const matched = new Map<string, Matched>()
+    const pause = createPause()
+    for (const change of changes) {
+      const version = criteria.compared(change)
+      for (const of of active) {
+        if (of.type !== change.type || change.seq <= of.since || !(await isMatch(of, version))) continue
+        const own = matched.get(of.id) ?? { of, changes: [] }
+        own.changes.push(change)
+        matched.set(of.id, own)
+      }
+      await pause()
+    }
+    return [...matched.values()]
+  }
+  /** Gives the Subscriptions that are still active. */
+  const store = async (transaction: Transaction, matched: readonly Matched[], last: number) => {
+    const stored: Matched[] = []
+    for (const one of matched) {
+      const { id, version, channel } = one.of
+      const taken = await transaction.get<{ events: number }>(takeEvents, [one.changes.length, id, version])
+      if (taken === undefined) continue
+      stored.push(one)
+      let number = Number(taken.events) - one.changes.length
+      if (channel === 'websocket') await transaction.run(setDelivered, [taken.events, id, version])
+      else
+        for (const change of one.changes) {
+          number += 1
+          await transaction.run(insertEvent, [id, number, change.type, change.id, change.version])
+        }
+    }
+    await transaction.run(deleteChanges, [last])
+    return stored
+  }
+  /** One page of changes. False where there are none. */
+  const step = async (): Promise<boolean> => {
+    const changes = await database.all<ChangeRow>(readChanges, [])
+    const last = changes.at(-1)
+    if (last === undefined) return false
+    const matched = await matchAll(changes)
+    const stored = await database.transact((transaction) => store(transaction, matched, last.seq))
+    for (const { of, changes: own } of stored) if (of.channel === 'websocket') ping(of.id, own.length)
+    const waiting = stored.filter(({ of }) => of.channel === 'rest-hook')
+    onEvents(waiting.map(({ of }) => of.id))
+    for (const { of } of waiting)
+      if (of.events - of.delivered > MOST_WAITING)
+        await writeStatus(of, 'error', `More than ${MOST_WAITING} notifications waited for the endpoint.`)
+    return true
+  }
+  const work = async (): Promise<void> => {
+    while (!isStopping) {
+      try {
+        if (await step()) continue
+        await bell.wait(LOOK_MS)
+      } catch (error) {
+        log.warn({ err: error }, 'changes could not be compared with Subscriptions; tried again')
+        await bell.wait(RETRY_MS)
+      }
+    }
+  }
+  return {
+    start() {
+      running = work()
+    },
+    wake: bell.ring,
+    async stop() {
+      isStopping = true
+      bell.ring()
+      await running
+    },
+  }
+}

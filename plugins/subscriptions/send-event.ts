@@ -1,0 +1,46 @@
+/** Sends one event of a Subscription to its endpoint. */
+import { isServerError } from '../../kernel/index.ts'
+import type { OwnerSession } from './owner-session.ts'
+import type { RequestedSubscription } from './read-subscription.ts'
+import type { SendNotification } from './send-notification.ts'
+import type { EventRow, StateRow } from './tables.ts'
+
+/** Resolves to why the endpoint has not taken it; undefined when it has, and where there is nothing to send. */
+export type SendEvent = (
+  row: StateRow,
+  asked: RequestedSubscription,
+  event: EventRow,
+  signal: AbortSignal,
+) => Promise<string | undefined>
+
+export interface SendEventParts {
+  readonly send: SendNotification
+  readonly ownerSession: OwnerSession
+}
+
+export const createSendEvent = ({ send, ownerSession }: SendEventParts): SendEvent => {
+  /** What is being repeated: the trail has once that it was shown. */
+  let loaded: { readonly key: string; readonly body: string } | undefined
+
+  /** Undefined where the owner may not see the version, or it is not there. */
+  const bodyOf = async (row: StateRow, { number, type, id, version }: EventRow): Promise<string | undefined> => {
+    const key = `${row.version}.${number}`
+    if (loaded?.key === key) return loaded.body
+    try {
+      const { json } = await ownerSession(row).read(type, id, version)
+      loaded = { key, body: json }
+      return json
+    } catch (error) {
+      if (isServerError(error) && error.status < 500) return undefined
+      throw error
+    }
+  }
+  return async (row, { endpoint, headers, hasPayload }, event, signal) => {
+    const about = { headers, subscription: row.id, number: event.number }
+    if (!hasPayload) return send({ ...about, method: 'POST', url: endpoint, body: undefined }, signal)
+    const body = await bodyOf(row, event)
+    if (body === undefined) return undefined
+    const url = `${endpoint.replace(/\/+$/, '')}/${event.type}/${event.id}`
+    return send({ ...about, method: 'PUT', url, body }, signal)
+  }
+}

@@ -1,0 +1,90 @@
+/** Servers that are killed while notifications wait: none is lost, and a number always names the same version. */
+// database: sqlite, because it starts servers on SQLite and on PostgreSQL itself
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { postgresKind, sqliteKind } from '../../support/database-kinds.ts'
+import { startHookReceiver } from '../../support/hook-receiver.ts'
+import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
+import { until } from '../../support/until.ts'
+import { type Json, patient, subscription } from './subscription-clinic.ts'
+
+const ROUNDS = 4
+const EACH = 15
+const WAIT_MS = 60_000
+
+const put = async ({ base }: SpawnedServer, resource: Json): Promise<boolean> => {
+  try {
+    const answer = await fetch(`${base}/${resource.resourceType}/${resource.id}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/fhir+json' },
+      body: JSON.stringify(resource),
+    })
+    await answer.text()
+    return answer.ok
+  } catch {
+    return false
+  }
+}
+
+for (const kind of [sqliteKind, postgresKind])
+  test(`${kind.name}: killed with changes under way, every change that was answered is notified, in order`, async () => {
+    const { settings, remove } = await kind.fresh()
+    const receiver = await startHookReceiver()
+    const start = (isEarly = false): Promise<SpawnedServer> =>
+      spawnServer(settings, {
+        plugins: ['subscription-definitions', 'subscriptions'],
+        settings: { subscriptions: { rest_hook_hosts: [receiver.host] } },
+        isEarly,
+      })
+    let server = await start()
+    const isReady = async (): Promise<boolean> => (await fetch(`${server.base}/readyz`)).ok
+    const channel = { type: 'rest-hook', endpoint: `http://${receiver.host}/k`, payload: 'application/fhir+json' }
+    assert.ok(await put(server, subscription('k', 'Patient', channel)))
+    await until(
+      async () => (await (await fetch(`${server.base}/Subscription/k`)).text()).includes('"active"'),
+      WAIT_MS,
+      'the Subscription',
+    )
+    const answered: string[] = []
+    for (let round = 0; round < ROUNDS; round += 1) {
+      if (round === 1) receiver.answer = { status: 503 }
+      if (round === 2) receiver.answer = { status: 200 }
+      for (let n = 0; n < EACH; n += 1) {
+        const id = `r${round}-${n}`
+        if (await put(server, patient(id))) answered.push(id)
+      }
+      // One more is under way.
+      const last = put(server, patient(`r${round}-x`))
+      const next = kind === postgresKind ? await start(true) : undefined
+      await server.kill()
+      await last
+      server = next ?? (await start())
+      await until(isReady, WAIT_MS, 'the next server')
+    }
+    const numbers = new Map<number, string>()
+    const has = (id: string): boolean => [...numbers.values()].includes(id)
+    await until(
+      () => {
+        for (const { number, url } of receiver.taken) {
+          const id = url.split('/').at(-1) as string
+          assert.is(numbers.get(number) ?? id, id, 'a number that names two versions')
+          numbers.set(number, id)
+        }
+        return answered.every(has)
+      },
+      WAIT_MS,
+      'all notifications',
+    )
+    assert.equal(
+      [...numbers.keys()],
+      Array.from({ length: numbers.size }, (_, at) => at + 1),
+    )
+    assert.is(new Set(numbers.values()).size, numbers.size)
+    const inOrder = [...numbers.values()].filter((id) => answered.includes(id))
+    assert.equal(inOrder, answered)
+    await server.kill()
+    await receiver.close()
+    await remove()
+  })
+
+test.run()
