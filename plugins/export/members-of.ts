@@ -1,16 +1,28 @@
-/** The patients in a Group: those of its members that are active. https://hl7.org/fhir/R4/group.html */
+/** The patients in a Group at a time: members that are active, in their period. https://hl7.org/fhir/R4/group.html */
+import { readDateRange } from '../model/service.ts'
+
 const PATIENT = /^Patient\/([A-Za-z0-9\-.]{1,64})(\/_history\/.*)?$/
 
 interface Member {
   readonly entity?: { readonly reference?: unknown }
   readonly inactive?: unknown
+  readonly period?: { readonly start?: unknown; readonly end?: unknown }
 }
 
-/** Their ids. */
-export const membersOf = ({ member }: Readonly<Record<string, unknown>>): ReadonlySet<string> =>
+/**
+ * An end such as 2024-05 is in the period; a bound that is missing is open. Nothing is within a bound that is no date, which
+ * can be stored while validation is disabled.
+ */
+const isWithin = ({ start, end }: NonNullable<Member['period']>, at: number): boolean =>
+  (start === undefined || (readDateRange(String(start))?.from ?? Number.POSITIVE_INFINITY) <= at) &&
+  (end === undefined || at < (readDateRange(String(end))?.to ?? Number.NEGATIVE_INFINITY))
+
+/** Their ids. `at`: microseconds since the epoch. */
+export const membersOf = ({ member }: Readonly<Record<string, unknown>>, at: number): ReadonlySet<string> =>
   new Set(
-    (Array.isArray(member) ? (member as readonly Member[]) : []).flatMap(({ entity, inactive }) => {
-      const id = inactive === true ? undefined : PATIENT.exec(String(entity?.reference))?.[1]
+    (Array.isArray(member) ? (member as readonly Member[]) : []).flatMap(({ entity, inactive, period }) => {
+      const id =
+        inactive === true || !isWithin(period ?? {}, at) ? undefined : PATIENT.exec(String(entity?.reference))?.[1]
       return id === undefined ? [] : [id]
     }),
   )

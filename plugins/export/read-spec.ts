@@ -2,7 +2,7 @@
  * Reads and checks the parameters of $export. What cannot be done is refused, or with `Prefer: handling=lenient` ignored
  * and noted. https://hl7.org/fhir/uv/bulkdata/STU2/export.html#query-parameters
  */
-import { isServerError, type Right, type Ruling, type ServerError } from '../../kernel/index.ts'
+import { type Clock, isServerError, type Right, type Ruling, type ServerError } from '../../kernel/index.ts'
 import { type Invocation, readPrefer, type SessionReads, withKnownElements } from '../fhir/service.ts'
 import type { ResourceType } from '../model/service.ts'
 import { extent, typeForbidden } from '../search/service.ts'
@@ -34,6 +34,7 @@ export interface SpecParts {
   readonly inCompartment: ReadonlySet<string>
   /** Reads as the server itself: for queries as such, whoever asks. */
   readonly matches: SessionReads['matches']
+  readonly clock: Clock
 }
 
 type Tolerate = (error: ServerError) => void
@@ -188,7 +189,7 @@ export const readSpec = async (
     request: `${request.baseUrl}${request.url}`,
     baseUrl: request.baseUrl,
     group: group?.id,
-    patients: await readPatients(invocation, group && membersOf(group.parse()), tolerate),
+    patients: await readPatients(invocation, group && membersOf(group.parse(), parts.clock.now() * 1000), tolerate),
     types,
     filters: await readFilters(parts, invocation, types, tolerate),
     elements: readElements(parts, invocation, types, tolerate),

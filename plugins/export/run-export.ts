@@ -21,7 +21,7 @@ export interface RunParts {
 /** The members of the Group as it was at the time of the export. */
 const membersAsOf = async (server: Session, id: string, upTo: number): Promise<ReadonlySet<string>> => {
   for await (const { json } of server.history({ type: 'Group', id, upTo: Math.floor(upTo / 1000) }))
-    return json === undefined ? new Set() : membersOf(JSON.parse(json) as Record<string, unknown>)
+    return json === undefined ? new Set() : membersOf(JSON.parse(json) as Record<string, unknown>, upTo)
   return new Set()
 }
 

@@ -40,6 +40,7 @@ export const setUpExport = (parts: ExportParts): Lifecycle => {
       isReadElsewhere: fhir.isReadElsewhere,
       inCompartment: new Set(Object.keys(searches.opened.search.registry.compartments.Patient ?? {})),
       matches: server.matches,
+      clock,
     },
   })
   for (const operation of exportOperations({ database, jobs, random, late })) fhir.operation(operation)

@@ -5,7 +5,7 @@ import { SHARED } from './attempt.ts'
 import { move } from './move-job.ts'
 import { createRunner } from './runner.ts'
 import type { JobKind, Jobs } from './service.ts'
-import { countOpen, deleteJob, insertJob, type JobRow, readExpired, readJob, readOpen } from './tables.ts'
+import { countOpen, deleteJob, insertJob, type JobRow, readExpired, readGivenUp, readJob, readOpen } from './tables.ts'
 import type { Times } from './times.ts'
 
 export interface JobsParts {
@@ -44,6 +44,9 @@ export const createJobs = ({ database, clock, random, log, times, cleans }: Jobs
   const clean = async (): Promise<void> => {
     const expired = await database.all<Pick<JobRow, 'id' | 'kind'>>(readExpired, [clock.now()])
     for (const { id, kind } of expired) await remove(id, kind)
+    // A command that cancelled a job has no kinds, and a server may have ended before it discarded.
+    for (const { id, kind } of await database.all<Pick<JobRow, 'id' | 'kind'>>(readGivenUp, []))
+      await kinds.get(kind)?.discard?.(id)
     for (const kind of kinds.values()) await kind.sweep?.(async (id) => (await find(id)) !== undefined)
   }
   let cleaning: Repeating | undefined

@@ -47,7 +47,10 @@ export interface JobKind {
   run(job: RunningJob): Promise<void>
   /** Deletes the plugin's rows about the job, in the transaction that deletes it. */
   forget?(transaction: Transaction, id: string): MaybePromise<void>
-  /** Removes what lies outside the database, after the job was cancelled, failed or was deleted. May be called twice. */
+  /**
+   * Removes what lies outside the database, after the job was cancelled, failed or was deleted. It is called again each minute
+   * while the row of a job that was cancelled or failed is there: another process may have ended the job.
+   */
   discard?(id: string): Promise<void>
   /** Called each minute: removes what lies outside the database without a job. */
   sweep?(isKnown: (id: string) => Promise<boolean>): Promise<void>

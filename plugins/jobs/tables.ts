@@ -44,6 +44,8 @@ export const readExpired = sql(
   'jobs.expired',
   "SELECT id, kind FROM job WHERE state IN ('finished', 'failed', 'cancelled') AND expires <= ?",
 )
+/** Jobs of which nothing is to be left outside the database. */
+export const readGivenUp = sql('jobs.given-up', "SELECT id, kind FROM job WHERE state IN ('failed', 'cancelled')")
 export const deleteJob = sql(
   'jobs.delete',
   "DELETE FROM job WHERE id = ? AND state IN ('finished', 'failed', 'cancelled') RETURNING id",

@@ -55,7 +55,7 @@ test('a job of a file is listed and shown beside its server, and cancelled when 
     assert.equal(JSON.parse((await run('show', ID)).stdout).spec, { what: 'all' })
     const beside = await run('cancel', ID)
     assert.is(beside.code, 1)
-    assert.match(beside.stderr, /open/)
+    assert.match(beside.stderr, /^server: Another process has .* open; [^\n]+\n$/)
     await kernel.stop()
     assert.is(JSON.parse((await run('show', ID)).stdout).state, 'queued')
     assert.is((await run('cancel', ID)).code, 0)

@@ -15,6 +15,17 @@ const namesType = (type: string, [name, value]: readonly [string, string]): bool
       ? value.startsWith(`${type}:`)
       : name.includes(`_has:${type}:`)
 
+/** Throws 400 for a search of such a type, or one that goes through it. `asked`: undefined for all types. */
+export const checkOwnedSearch = (
+  owned: Pick<ServerOwnedTypes, 'readElsewhere' | 'checkRead'>,
+  asked: string | undefined,
+  query: string,
+): void => {
+  if (asked !== undefined) owned.checkRead(asked)
+  for (const one of owned.readElsewhere)
+    if (query.includes(one) && readPairs(query).some((pair) => namesType(one, pair))) owned.checkRead(one)
+}
+
 /** Throws 400, which names the address where the type is read. */
 export const checkOwnedRead = (
   owned: Pick<ServerOwnedTypes, 'readElsewhere' | 'checkRead'>,
@@ -25,11 +36,7 @@ export const checkOwnedRead = (
   const { params, entry } = request
   const { type, id, other } = params
   if (name === 'search') {
-    const asked = other ?? type
-    if (asked !== undefined) owned.checkRead(asked)
-    const query = queryIn(request)
-    for (const one of owned.readElsewhere)
-      if (query.includes(one) && readPairs(query).some((pair) => namesType(one, pair))) owned.checkRead(one)
+    checkOwnedSearch(owned, other ?? type, queryIn(request))
     return
   }
   const isRead =

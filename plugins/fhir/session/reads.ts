@@ -4,6 +4,8 @@ import { typeOf } from '../../model/service.ts'
 import { type Registry, type SearchEntry, toMatcher, toSubject } from '../../search/service.ts'
 import { type AuditDetails, withAuditDetails } from '../audit-details.ts'
 import { authorize, dispatchRead, emitRefused } from '../dispatch.ts'
+import { checkOwnedSearch } from '../interactions/check-owned-read.ts'
+import type { ServerOwnedTypes } from '../interactions/owned-types.ts'
 import { readVisible } from '../interactions/read-seen.ts'
 import { type AsOfParts, createAsOf } from './as-of.ts'
 import { matchingOf, readPaged, readSelecting } from './criteria.ts'
@@ -21,6 +23,7 @@ const pageIn = (url: string): string => url.slice(url.lastIndexOf(PAGE_PARAMETER
 export interface SessionReadsParts extends StreamParts, HistoryParts, AsOfParts {
   readonly registry: Registry
   readonly audit: AuditDetails
+  readonly owned: Pick<ServerOwnedTypes, 'readElsewhere' | 'checkRead'>
 }
 
 /** `parts` returns the parts once the server has started. */
@@ -38,7 +41,8 @@ export const createReads = (parts: () => SessionReadsParts, seat: Seat): Session
     })
   },
   async search(type, query, { after } = {}) {
-    const { audit } = parts()
+    const { audit, owned } = parts()
+    checkOwnedSearch(owned, type, query)
     const { view, request } = seat.open()
     const scope = view.search.scope({ type })
     return dispatchRead(view.run, request, { kind: 'search-type', type: scope.type }, async (ruling) => {
@@ -65,7 +69,8 @@ export const createReads = (parts: () => SessionReadsParts, seat: Seat): Session
   asOf: createAsOf(parts, seat),
   history: createHistory(parts, seat),
   async matches(type, query) {
-    const { catalog, registry } = parts()
+    const { catalog, registry, owned } = parts()
+    checkOwnedSearch(owned, type, query)
     const { view, request } = seat.open()
     const { name } = typeOf({ catalog }, type)
     const pairs = readSelecting(query)

@@ -4,6 +4,8 @@
  */
 import { type TypeCatalog, typeOf } from '../../model/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
+import { checkOwnedSearch } from '../interactions/check-owned-read.ts'
+import type { ServerOwnedTypes } from '../interactions/owned-types.ts'
 import { auditedPages, type ReadPage } from './audited-pages.ts'
 import { matchingOf, readSelecting } from './criteria.ts'
 import { SessionKey } from './errors.ts'
@@ -23,6 +25,7 @@ const readKey = (key: string): { readonly pin: number; readonly rid: number } =>
 export interface StreamParts {
   readonly catalog: Pick<TypeCatalog, 'types'>
   readonly audit: Pick<AuditDetails, 'patients'>
+  readonly owned: Pick<ServerOwnedTypes, 'readElsewhere' | 'checkRead'>
 }
 
 /** `parts` returns the parts once the server has started. */
@@ -30,7 +33,8 @@ export const createStream = (parts: () => StreamParts, seat: Seat): SessionReads
   async function* (type, query, { after, within = {} } = {}): AsyncGenerator<Streamed> {
     const { above = 0, upTo = Number.MAX_SAFE_INTEGER - 1 } = within
     const pairs = readSelecting(query)
-    const { catalog, audit } = parts()
+    const { catalog, audit, owned } = parts()
+    checkOwnedSearch(owned, type, query)
     const { view: first } = seat.open()
     const { name } = typeOf({ catalog }, type)
     const begun = after === undefined ? { pin: await first.search.snapshotKey(), rid: upTo + 1 } : readKey(after)

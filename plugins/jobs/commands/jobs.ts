@@ -6,7 +6,7 @@
 import { Args, Command } from '@oclif/core'
 import { commandContext, isServerError, type Kernel, systemClock } from '../../../kernel/index.ts'
 import { Database, isOpenElsewhere, lookForDatabase } from '../../database/service.ts'
-import { JobEnded, JobUnknown } from '../errors.ts'
+import { JobEnded, JobsInUse, JobUnknown } from '../errors.ts'
 import { move } from '../move-job.ts'
 import { type JobRow, listJobs, readJob } from '../tables.ts'
 import { TIMES } from '../times.ts'
@@ -66,7 +66,7 @@ export default class JobsCommand extends Command {
       else if (args.action === 'show') print(await this.#show(opened, id))
       else {
         if (section.kind === 'sqlite' && (await isOpenElsewhere(section.sqlite_path)))
-          fail(`another process has ${section.sqlite_path} open; ask it with DELETE, or stop it first`, REFUSED)
+          throw JobsInUse(section.sqlite_path)
         await opened.start()
         await this.#cancel(opened.get(Database), id)
         print({ id, state: 'cancelled' })

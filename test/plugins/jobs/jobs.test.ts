@@ -173,6 +173,16 @@ for (const kind of databaseKinds) {
       await rejects(() => (bench.runs[0] as RunningJob).write(() => undefined))
     }))
 
+  test(`${kind.name}: what a command cancelled is removed by the server that is started next, within a minute`, () =>
+    withBench(async (bench) => {
+      await bench.add('one')
+      await until(() => bench.runs.length === 1, WAIT_MS, 'the job to be worked on')
+      await bench.service.cancel('one')
+      bench.discarded.length = 0
+      await bench.pass(61)
+      assert.equal([...new Set(bench.discarded)], ['one'])
+    }))
+
   test(`${kind.name}: a job that was cancelled elsewhere stops within five seconds`, () =>
     withBench(async (bench) => {
       await bench.add('one')

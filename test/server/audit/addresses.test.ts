@@ -3,9 +3,13 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { defineError, definePlugin } from '../../../kernel/index.ts'
 import audit from '../../../plugins/audit/index.ts'
+import { Resources } from '../../../plugins/fhir/service.ts'
+import sync from '../../../plugins/sync/index.ts'
 import { assertRefused } from '../../support/refused.ts'
 import { onlyTypes } from '../../support/restrictions.ts'
 import { basic, serverWith, type TestServer } from '../../support/server-with.ts'
+import { openSync } from '../../support/sync-client.ts'
+import { refusedWith } from '../sessions/callers.ts'
 
 type Json = Record<string, any>
 
@@ -30,7 +34,7 @@ const guard = definePlugin({
 let server: TestServer
 let base = ''
 test.before(async () => {
-  server = await serverWith({ plugins: [...basic, audit, guard], settings: { server: { bind: '127.0.0.1:0' } } })
+  server = await serverWith({ plugins: [...basic, audit, sync, guard], settings: { server: { bind: '127.0.0.1:0' } } })
   base = await server.listen()
 })
 test.after(() => server.stop())
@@ -147,6 +151,26 @@ test('nothing that looks among the stored resources answers that no event happen
       else assertRefused(answer, { status: 400, code: 'not-supported' }, url)
       assert.match(answer.body, /GET \/_audit/)
     }
+})
+
+test('live queries and sessions of plugins that look for stored events are refused too', async () => {
+  const client = await openSync(base)
+  const session = server.get(Resources).as({ kind: 'internal', purpose: 'test' })
+  for (const [type, query] of [
+    ['AuditEvent', ''],
+    ['AuditEvent', 'action=R'],
+    ['Patient', '_has:AuditEvent:entity:action=R'],
+  ] as const) {
+    const { op, outcome } = await client.subscribe(`${type}?${query}`, `${type}?${query}`)
+    assert.equal([op, outcome?.issue[0].code], ['error', 'not-supported'])
+    assert.is(await refusedWith(() => session.matches(type, query)), '400 fhir/read-elsewhere')
+    assert.is(await refusedWith(() => session.search(type, query)), '400 fhir/read-elsewhere')
+    assert.is(
+      await refusedWith(() => session.stream(type, query)[Symbol.asyncIterator]().next()),
+      '400 fhir/read-elsewhere',
+    )
+  }
+  await client.close()
 })
 
 test('searches of other types, and the statement of what is supported, say what is there', async () => {

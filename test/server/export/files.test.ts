@@ -69,6 +69,17 @@ test('an export of patients holds their compartments, one of a Group those of it
     'Observation/o-p1 Observation/o-p2 Patient/p1 Patient/p2',
   )
   assert.is(await clinic.exported('/Group/h/$export?_type=Patient,Observation'), 'Observation/o-p3 Patient/p3')
+  const member = (id: string, period: Json) => ({ entity: { reference: `Patient/${id}` }, period })
+  await clinic.put({
+    ...group('in-their-period'),
+    member: [member('p1', { end: '2020-01' }), member('p2', { start: '2020' }), member('p3', { start: '2999-01-01' })],
+  })
+  assert.is(await clinic.exported('/Group/in-their-period/$export?_type=Patient'), 'Patient/p2')
+  const former = {
+    resourceType: 'Parameters',
+    parameter: [{ name: 'patient', valueReference: { reference: 'Patient/p1' } }],
+  }
+  assert.is((await clinic.ask('POST', '/Group/in-their-period/$export', former)).status, 400)
   const body = {
     resourceType: 'Parameters',
     parameter: [
