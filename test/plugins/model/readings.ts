@@ -84,7 +84,8 @@ async function* catalog(corpus: Corpus): Lines {
   const database = {
     get: async () => undefined,
     alone: (_name: string, work: () => unknown) => work(),
-    transact: (work: (transaction: Transaction) => unknown) => work({ run } as unknown as Transaction),
+    transact: (work: (transaction: Transaction) => unknown) =>
+      work({ run, publish: () => undefined } as unknown as Transaction),
   }
   await loadTypeCatalog(database as unknown as Database, definitionsOf(corpus))
   for (const row of rows)
