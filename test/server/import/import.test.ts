@@ -199,7 +199,7 @@ test('records that refer to records of later files are stored once those are the
   })
   const first = write('1.ndjson', lines(observation('o1', 'late'), observation('o2', 'never')))
   const second = write('2.ndjson', lines(patient('late')))
-  const { resources, again, refused } = await run([first, second])
+  const { resources, again, refused } = await run([first, second], { parallel: 1 })
   assert.equal(again, [2, 1])
   assert.is(resources, 2)
   assert.is(refused.length, 1)
