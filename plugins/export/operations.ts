@@ -8,7 +8,7 @@ import type { ExportSpec } from './export-spec.ts'
 import { readSpec, type SpecParts } from './read-spec.ts'
 
 export const KIND = 'export'
-const MOST_OPEN = 2 // exports of a caller at a time
+const MAX_OPEN = 2 // exports of a caller at a time
 const BUSY_SECONDS = 60
 
 export interface OperationParts {
@@ -57,8 +57,8 @@ const kickOff = async (parts: OperationParts, invocation: Invocation, level: Exp
   const id = random.id().replaceAll('-', '').toLowerCase()
   await store.settle()
   await database.transact(async (transaction) => {
-    if ((await jobs.countOpen(transaction, { kind: KIND, ...owner })) >= MOST_OPEN)
-      throw ExportBusy(MOST_OPEN).with({ headers: { 'retry-after': String(BUSY_SECONDS) } })
+    if ((await jobs.countOpen(transaction, { kind: KIND, ...owner })) >= MAX_OPEN)
+      throw ExportBusy(MAX_OPEN).with({ headers: { 'retry-after': String(BUSY_SECONDS) } })
     const job = { id, kind: KIND, ...owner, spec: JSON.stringify(spec), ruling: JSON.stringify(ruling.restrictions) }
     await jobs.enqueue(transaction, { ...job, upto: store.closeTime() })
   })

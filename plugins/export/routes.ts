@@ -56,7 +56,7 @@ const sendStatus = async (parts: RouteParts, { ctx, params }: FastifyRequest, re
       .type(JSON_TYPE)
       .send(JSON.stringify(toManifest(job, rows, ctx.baseUrl)))
   }
-  const { seconds, isEarly } = polls.asked(job.id, clock.now() - Number(job.created))
+  const { seconds, isEarly } = polls.poll(job.id, clock.now() - Number(job.created))
   const headers = { 'retry-after': String(seconds) }
   if (isEarly) throw ExportPolled(seconds).with({ headers })
   const progress = job.progress === '' ? (job.state === 'queued' ? 'waiting' : 'begun') : job.progress
@@ -86,11 +86,17 @@ const sendFile = async (parts: RouteParts, request: FastifyRequest, reply: Fasti
   if (job.state !== 'finished' || isOver(job, clock)) throw ExportUnknown()
   const rows = await database.all<PartRow>(readParts, [job.id])
   const { section, type, file, bytes, lines } = findPart(rows, (query as Addressed['query']).part)
-  // What was ignored is no data.
+  // The section of notes holds no data, so it needs no rights.
   if (section !== 'error') checkFileRights(await resources.as(ctx).ruling(type), restrictionsOf(job), type)
   const stream = await folder.read(job.id, file, Number(bytes))
   try {
-    await told(run, ctx, { operation: 'export-file', type: section === 'error' ? undefined : type }, 200, Number(lines))
+    await emitAudit(
+      run,
+      ctx,
+      { operation: 'export-file', type: section === 'error' ? undefined : type },
+      200,
+      Number(lines),
+    )
   } catch (error) {
     stream.destroy()
     throw error
@@ -102,7 +108,7 @@ const sendFile = async (parts: RouteParts, request: FastifyRequest, reply: Fasti
   return reply.header('content-encoding', 'gzip').send(packed)
 }
 
-const told = async (
+const emitAudit = async (
   { onAudit }: Runners,
   request: RequestContext,
   interaction: Pick<Interaction, 'operation' | 'type'>,
@@ -117,7 +123,7 @@ const end = async (parts: RouteParts, { ctx, params }: FastifyRequest, reply: Fa
   const { jobs, run } = parts
   const { id } = await findOwn(parts, ctx, (params as Addressed['params']).job)
   if (!((await jobs.cancel(id)) || (await jobs.remove(id)))) throw ExportUnknown()
-  await told(run, ctx, { operation: 'export-delete' }, 202)
+  await emitAudit(run, ctx, { operation: 'export-delete' }, 202)
   const issue = [
     { severity: 'information', code: 'informational', diagnostics: 'The export and its files are deleted.' },
   ]
@@ -138,7 +144,7 @@ export const exportRoutes =
         try {
           return await answer(parts, request, reply)
         } catch (error) {
-          await told(parts.run, request.ctx, { operation }, toServerError(error).status)
+          await emitAudit(parts.run, request.ctx, { operation }, toServerError(error).status)
           throw error
         }
       }

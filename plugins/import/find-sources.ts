@@ -19,7 +19,7 @@ export interface ImportSource {
   readonly form?: 'lines'
   /** The only type of its resources; any type where this is left out. */
   readonly type?: string
-  /** Opens the file from its beginning. Resolves to its bytes, and to a text that is another one when the file has changed. */
+  /** Opens the file from its beginning. Its `mark` is another text when the file has changed; empty where `id` changes. */
   open(): Promise<OpenedFile>
 }
 

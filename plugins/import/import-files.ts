@@ -1,4 +1,4 @@
-/** Imports files: each is tried until no more of its records find what they refer to. */
+/** Imports files, and tries each again as long as more of its records have references that can be resolved. */
 import type { Clock } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Session } from '../fhir/service.ts'
@@ -18,7 +18,7 @@ export interface FilesParts extends Pick<SourceParts, 'transact' | 'fence' | 'ba
   readonly resume?: () => void
   /** Awaited after each batch. */
   readonly pause?: () => Promise<void> | undefined
-  /** Where one file cannot be read, it is refused, and the others are imported. */
+  /** A file that cannot be read is refused, and the others are imported. */
   readonly refusesFiles?: true
 }
 

@@ -74,11 +74,11 @@ async function* batchesOf(
 }
 
 export interface OpenSource {
-  /** Jobs that store a batch each. Read on while others run; the last one that ends notes that the file is done. */
+  /** Jobs that store a batch each. The file is read while jobs run; the last one to end records that the file is done. */
   jobs(): AsyncGenerator<() => Promise<void>>
   /** Complete when all jobs have ended. */
   readonly outcome: SourceOutcome
-  /** Once all jobs have ended: notes that the rest of the file was refused, and that it is done. */
+  /** To be called when all jobs have ended: records that the rest of the file was refused, and that the file is done. */
   refuse(error: unknown): Promise<void>
 }
 
@@ -105,14 +105,14 @@ export const openSource = async (parts: SourceParts, source: ImportSource, isLas
       return
     }
     outcome.failed += 1
-    // Reported first: an import that ends in between reports it again.
-    const told = { file: record.file, line: record.line, error }
-    parts.refused(told)
+    // Reported before it is stored: an import that is interrupted in between reports it again.
+    const refusal = { file: record.file, line: record.line, error }
+    parts.refused(refusal)
     if (isDryRun) return
     const { number } = record
     await transact(async (transaction) => {
       await transaction.run(addRange, [id, number, number, 0, 1])
-      await parts.note?.(transaction, told)
+      await parts.note?.(transaction, refusal)
     })
   }
   const finish = async (): Promise<void> => {
@@ -144,15 +144,15 @@ export const openSource = async (parts: SourceParts, source: ImportSource, isLas
   return {
     outcome,
     async refuse(error) {
-      const told = { file: name, line: undefined, error }
+      const refusal = { file: name, line: undefined, error }
       outcome.failed += 1
       outcome.unresolved = 0
-      parts.refused(told)
+      parts.refused(refusal)
       const { resources, failed } = outcome
       await transact(async (transaction) => {
         await transaction.run(endSource, [clock.now(), resources, failed, id])
         await transaction.run(forgetRanges, [id])
-        await parts.note?.(transaction, told)
+        await parts.note?.(transaction, refusal)
       })
     },
     async *jobs() {

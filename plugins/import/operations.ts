@@ -8,7 +8,7 @@ import { ImportBusy, ImportInBundle, ImportOff } from './errors.ts'
 import { IMPORT_PARAMETERS, readImportSpec } from './read-import-spec.ts'
 
 export const KIND = 'import'
-const MOST_OPEN = 2 // imports of a caller at a time
+const MAX_OPEN = 2 // imports of a caller at a time
 const BUSY_SECONDS = 60
 
 export interface OperationParts {
@@ -26,8 +26,8 @@ const kickOff = async ({ database, jobs, random, allowed, isType }: OperationPar
   const owner = ownerOf(request.caller)
   const id = random.id().replaceAll('-', '').toLowerCase()
   await database.transact(async (transaction) => {
-    if ((await jobs.countOpen(transaction, { kind: KIND, ...owner })) >= MOST_OPEN)
-      throw ImportBusy(MOST_OPEN).with({ headers: { 'retry-after': String(BUSY_SECONDS) } })
+    if ((await jobs.countOpen(transaction, { kind: KIND, ...owner })) >= MAX_OPEN)
+      throw ImportBusy(MAX_OPEN).with({ headers: { 'retry-after': String(BUSY_SECONDS) } })
     const job = { id, kind: KIND, ...owner, spec: JSON.stringify(spec), ruling: JSON.stringify(ruling.restrictions) }
     await jobs.enqueue(transaction, { ...job, upto: 0 })
   })
@@ -58,7 +58,7 @@ export const importOperation = (parts: OperationParts): Operation => ({
   answer: (invocation) => kickOff(parts, invocation),
 })
 
-/** What the operation answers where nothing may be imported, whatever was sent. */
+/** The operation where no sources are listed: it refuses every request. */
 export const refusedOperation = (): Operation => ({
   ...DECLARED,
   parameters: IMPORT_PARAMETERS.map((parameter) => ({ ...parameter, min: 0 })),

@@ -48,7 +48,7 @@ const sendStatus = async (parts: RouteParts, request: FastifyRequest, reply: Fas
       .type(JSON_TYPE)
       .send(JSON.stringify(toManifest(job, rows, request.ctx.baseUrl)))
   }
-  const { seconds, isEarly } = polls.asked(job.id, clock.now() - Number(job.created))
+  const { seconds, isEarly } = polls.poll(job.id, clock.now() - Number(job.created))
   const headers = { 'retry-after': String(seconds) }
   if (isEarly) throw ImportPolled(seconds).with({ headers })
   const progress = job.progress === '' ? (job.state === 'queued' ? 'waiting' : 'begun') : job.progress
@@ -67,11 +67,16 @@ const sendErrors = async (parts: RouteParts, request: FastifyRequest, reply: Fas
   const lines = rows
     .filter((row) => input === undefined || Number(row.input) === Number(input) - 1)
     .map(({ outcome }) => `${outcome}\n`)
-  await told(parts, request.ctx, 'import-errors', 200)
+  await emitAudit(parts, request.ctx, 'import-errors', 200)
   return reply.type(NDJSON).header('cache-control', 'no-store').send(lines.join(''))
 }
 
-const told = async ({ run }: RouteParts, request: RequestContext, operation: string, status: number): Promise<void> => {
+const emitAudit = async (
+  { run }: RouteParts,
+  request: RequestContext,
+  operation: string,
+  status: number,
+): Promise<void> => {
   await run.onAudit?.({ request, interaction: { kind: 'operation', operation }, status })
 }
 
@@ -79,7 +84,7 @@ const end = async (parts: RouteParts, request: FastifyRequest, reply: FastifyRep
   const { jobs } = parts
   const { id } = await findOwn(parts, request)
   if (!((await jobs.cancel(id)) || (await jobs.remove(id)))) throw ImportUnknown()
-  await told(parts, request.ctx, 'import-delete', 202)
+  await emitAudit(parts, request.ctx, 'import-delete', 202)
   const diagnostics = 'The import has ended; what it had stored stays.'
   return reply
     .code(202)
@@ -103,7 +108,7 @@ export const importRoutes =
         try {
           return await answer(parts, request, reply)
         } catch (error) {
-          await told(parts, request.ctx, operation, toServerError(error).status)
+          await emitAudit(parts, request.ctx, operation, toServerError(error).status)
           throw error
         }
       }

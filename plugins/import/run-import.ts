@@ -15,7 +15,7 @@ import { toErrorLine } from './refused-record.ts'
 import type { RefusedRecord } from './service.ts'
 import { addError, countErrors } from './tables.ts'
 
-const MOST_ERRORS = 10_000 // that are kept; all are counted
+const MAX_ERRORS = 10_000 // stored errors; all are counted
 
 export interface RunParts {
   readonly database: Database
@@ -40,7 +40,7 @@ export const createRunImport = ({ database, resources, clock, allowed, maxFileBy
     const restrictions = JSON.parse(job.ruling) as readonly Restriction[]
     const session = resources.as({
       ...{ kind: 'stored', caller: callerOf(job), restrictions, purpose: KIND, baseUrl, signal },
-      // Files of an export have the ids of their resources.
+      // Files of an export contain ids of resources.
       updateAsCreate: true,
     })
     const sources = inputs.map(({ type, url }, at): ImportSource => {
@@ -57,7 +57,7 @@ export const createRunImport = ({ database, resources, clock, allowed, maxFileBy
         pause: () => job.pause(),
         resume: () => job.resume(),
         note: (source) => async (transaction, record: RefusedRecord) => {
-          if (errors > MOST_ERRORS) return
+          if (errors > MAX_ERRORS) return
           const outcome = JSON.stringify(toErrorLine(record))
           await transaction.run(addError, [job.id, sources.indexOf(source), record.line ?? 0, outcome])
         },
@@ -71,7 +71,7 @@ export const createRunImport = ({ database, resources, clock, allowed, maxFileBy
           },
           progress({ resources: stored, name }) {
             const at = sources.findIndex((source) => source.name === name)
-            job.tell(`${resumed + stored} stored, ${failed} refused, file ${at + 1} of ${sources.length}`)
+            job.report(`${resumed + stored} stored, ${failed} refused, file ${at + 1} of ${sources.length}`)
           },
         },
       },

@@ -31,11 +31,11 @@ export interface ImportParts {
   readonly serves: boolean
 }
 
-/** Throws for sources that are none. */
+/** Throws `SourceSetting` for an invalid source. */
 export const setUpImport = (parts: ImportParts): Lifecycle | undefined => {
   const { settings, database, jobs, fhir, resources, model, run, routes, clock, random, serves } = parts
   const allowed = createAllowedSources(settings.sources, settings.inside_hosts)
-  // Jobs of a time with sources go on to be cleaned up without them.
+  // Without sources, jobs from before are still cleaned up.
   jobs.add({
     kind: KIND,
     run: createRunImport({ database, resources, clock, allowed, maxFileBytes: settings.max_file_bytes }),
@@ -55,7 +55,7 @@ export const setUpImport = (parts: ImportParts): Lifecycle | undefined => {
   let close: (() => Promise<void>) | undefined
   return {
     async start() {
-      // It changes resources, which only the server that writes may.
+      // Only the server that writes may change resources.
       if (serves && !database.isReader) close = jobs.open(KIND)
     },
     stop: async () => close?.(),

@@ -31,7 +31,7 @@ const sizeOf = ({ step }: BatchRecord): number => (step.kind === 'change' ? 1 : 
 export const isRefusal = (error: unknown): boolean => isServerError(error) && error.status < 500
 
 /**
- * Stores a group in one transaction, with the note that it is done. A transaction Bundle is a group by itself. Returns
+ * Stores a group in one transaction, which also records that it is done. A transaction Bundle is a group by itself. Returns
  * the number of its resources.
  */
 const storeTogether = async (

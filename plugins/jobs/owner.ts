@@ -1,4 +1,4 @@
-/** Whose job it is. */
+/** The caller that owns a job. */
 import type { Caller } from '../../kernel/index.ts'
 import type { JobRow } from './tables.ts'
 

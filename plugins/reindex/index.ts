@@ -20,7 +20,7 @@ export default definePlugin({
     let close: (() => Promise<void>) | undefined
     return {
       async start() {
-        // It changes index rows, which only the server that writes may.
+        // Only the server that writes may change index rows.
         if (serves && !database.isReader) close = jobs.open(KIND)
       },
       stop: async () => close?.(),

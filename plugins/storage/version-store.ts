@@ -65,7 +65,7 @@ export interface VersionStore extends Reads, ReadsSeveral, VersionLocks {
   putVersion(version: StoredVersion): void
   /**
    * To be called in the transaction before the row of the version is written. Throws where this process may not write
-   * resources, because a server keeps them in memory that would not hear of it.
+   * resources, because a server caches them and would not learn of the change.
    */
   writing(transaction: Transaction, version: StoredVersion): void
   /** To be called after COMMIT with the written versions: updates the cache and the newest key. */

@@ -1,4 +1,4 @@
-/** Where rest-hooks may lead: the hosts of `[subscriptions] rest_hook_hosts`, and private addresses that it lists. */
+/** Checks endpoints of rest-hooks: hosts must be in `[subscriptions] rest_hook_hosts`, and so must private addresses. */
 import { isIP } from 'node:net'
 import { isSpecialAddress } from '../../kernel/index.ts'
 
@@ -23,7 +23,7 @@ const splitEntry = (entry: string): { readonly host: string; readonly port: stri
 export const createAllowedHosts = (entries: readonly string[], allowsHttp: boolean): AllowedHosts => {
   const hosts = entries.map(splitEntry)
   const addresses = new Set(hosts.flatMap(({ host }) => (isIP(host) === 0 ? [] : [host])))
-  // A listed address may have been written in another form than the one a connection has.
+  // The setting may write an IPv6 address in another form than the connection.
   const normal = new Set([...addresses].map((one) => (isIP(one) === 6 ? bareHost(new URL(`http://[${one}]/`)) : one)))
   const allowsAddress = (address: string): boolean => !isSpecialAddress(address) || normal.has(address)
   return {

@@ -1,4 +1,4 @@
-/** What a running Subscription asks for, read from the resource once for each version. */
+/** Reads what a running Subscription requests, once for each version of the resource. */
 import { isServerError } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { CurrentResource, SessionReads } from '../fhir/service.ts'
@@ -13,7 +13,7 @@ export interface AskedOfParts {
   readonly writeStatus: WriteStatus
 }
 
-/** Resolves to undefined where it does not run any more; its row says so then, or will soon. */
+/** Resolves to undefined where the Subscription does not run any more; its row says so, at the latest soon after. */
 export type AskedOf = (row: StateRow) => Promise<RequestedSubscription | undefined>
 
 export const createAskedOf = ({ database, server, rules, writeStatus }: AskedOfParts): AskedOf => {
@@ -42,7 +42,7 @@ export const createAskedOf = ({ database, server, rules, writeStatus }: AskedOfP
       return known.asked
     } catch (error) {
       if (!isServerError(error) || error.status !== 422) throw error
-      // The operator does not allow it any more.
+      // The settings of the operator have changed since.
       await writeStatus(row, 'error', error.message)
       return undefined
     }

@@ -1,4 +1,4 @@
-/** What a Subscription asks for, checked. https://hl7.org/fhir/R4/subscription.html */
+/** Reads and checks what a Subscription requests. https://hl7.org/fhir/R4/subscription.html */
 import type { AllowedHosts } from './allowed-hosts.ts'
 import { ChannelUnsupported, CriteriaRefused, SubscriptionRefused } from './errors.ts'
 import { readHeaders, type SentHeaders } from './read-headers.ts'

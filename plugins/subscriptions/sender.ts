@@ -1,4 +1,4 @@
-/** Starts one Subscription with a rest-hook, and sends its notifications: in their order, one at a time. */
+/** Activates one Subscription, and sends the notifications of a rest-hook in their order, one at a time. */
 import type { Clock, Logger } from '../../kernel/index.ts'
 import { type AskedOfParts, createAskedOf } from './asked-of.ts'
 import type { RequestedSubscription } from './read-subscription.ts'
@@ -10,7 +10,7 @@ const HANDSHAKE_MS = 60_000 // for which the handshake is repeated
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 60_000
 const BROKEN_PAUSE_MS = 5_000 // after an error of this server
-const LOOK_MS = 30_000 // whether it has ended
+const LOOK_MS = 30_000 // between two checks whether it has ended
 const RELAXED = Object.freeze({ asynchronousCommit: true })
 
 export interface SenderParts extends SendEventParts, AskedOfParts {
@@ -21,7 +21,7 @@ export interface SenderParts extends SendEventParts, AskedOfParts {
 }
 
 export interface Sender {
-  /** There are events. The pause after a failure goes on. */
+  /** There are events. Does not shorten the pause after a failure. */
   wake(): void
   /** The Subscription has changed. */
   changed(): void
@@ -30,10 +30,10 @@ export interface Sender {
   readonly done: Promise<void>
 }
 
-/** What comes next: the state is looked at again, at once or when something happens, or after a pause. */
+/** When the state is read again. */
 type Next = 'at once' | 'when woken' | 'after a pause'
 
-/** Where something else was written meanwhile, the news of it ends the pause. */
+/** Where the status could not be written because the resource has changed, `changed` ends the pause. */
 const after = (hasWritten: boolean): Next => (hasWritten ? 'at once' : 'after a pause')
 
 export const startSender = (parts: SenderParts, id: string): Sender => {
@@ -48,7 +48,7 @@ export const startSender = (parts: SenderParts, id: string): Sender => {
   let hasChanged = false
   let tries = 0
 
-  /** The endpoint has not taken something. */
+  /** The endpoint has not taken a request. */
   const failed = async (row: StateRow, why: string, boundMs: number): Promise<Next> => {
     if (signal.aborted) return 'at once'
     const now = clock.now()

@@ -1,6 +1,6 @@
 /**
- * The `at` of messages: a position among the changes, bound to what was asked and by whom. It is encrypted because a
- * position shows how much is written that the caller may not see.
+ * The `at` of messages: a position among the changes, bound to the query, the ruling and the caller. It is encrypted
+ * because a position shows how much is written that the caller may not see.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import type { Place } from './place.ts'
@@ -14,7 +14,7 @@ const ALL_BYTES = NONCE_BYTES + TAG_BYTES + PLAIN_BYTES
 
 export interface Position {
   readonly place: Place
-  /** True where the client may have more than what was committed up to the place: some of what came behind it. */
+  /** True where the client may have some of the changes behind the place, too. */
   readonly isLoose: boolean
 }
 

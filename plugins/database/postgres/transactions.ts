@@ -192,7 +192,7 @@ export const createTransactions = (parts: TransactionsParts): Transactions => {
       if (!(mayShare && outcome.isAlone)) {
         const kind = kindOfFailure(outcome.failure)
         const count = (failed.get(kind) ?? 0) + 1
-        // What was to be written at its end is told nothing of it.
+        // Not `error`: a participant may have replaced it with a refusal of its own.
         if (saysOutdated(outcome.failure)) throw fromPostgres(outcome.failure)
         if (!isRetryable(outcome.failure, count)) throw fromPostgres(outcome.error)
         failed.set(kind, count)

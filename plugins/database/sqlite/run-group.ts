@@ -36,9 +36,9 @@ export interface GroupParts {
 }
 
 /** Called in the order in which the jobs ran, so that caches hear of the later version of a resource last. */
-const acknowledge = ({ job, value, told }: FinishedTransaction): void => {
+const acknowledge = ({ job, value, listeners }: FinishedTransaction): void => {
   try {
-    for (const tell of told) tell()
+    for (const listener of listeners) listener()
     job.resolve(value)
   } catch (error) {
     job.reject(error)

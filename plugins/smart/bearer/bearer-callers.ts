@@ -65,7 +65,7 @@ const tagOf = (authorization: string): number => {
   return one + two * 31 + three * 961 + four * 29_791
 }
 
-/** Where a header is kept: each place has room for one. */
+/** The slot of a header; each slot holds one. */
 const placeOf = (tag: number): number => tag & (HOT - 1)
 
 /** When a token ends by itself, in milliseconds since the epoch. */
@@ -85,7 +85,7 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
   const holders = createTokenHolders()
   const memory = createTokenMemory<TokenHolder>(MAX_BYTES)
   const hot: (Hot | undefined)[] = new Array(HOT).fill(undefined)
-  /** The header that last asked for each place: only one that asks twice in turn gets it, so that many do not displace each other. */
+  /** The tag that last used each slot. Only a header that comes twice in turn gets it, so that many do not displace each other. */
   const askedTags = new Uint32Array(HOT)
 
   const isPersonTrusted = (holder: TokenHolder): boolean =>

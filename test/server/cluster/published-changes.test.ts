@@ -1,4 +1,4 @@
-/** What else servers keep in memory: the feed tells a replica that it has changed, long before its next look. */
+/** The feed publishes to a replica that other cached data has changed, long before its next regular check. */
 // database: postgres, the one kind that has replicas
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
