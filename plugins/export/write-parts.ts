@@ -18,7 +18,7 @@ const MAX_PART = { lines: MAX_LINES, bytes: MAX_BYTES }
 const MAX_DELETIONS = 500 // in one Bundle
 
 /** The job and the data of one attempt at an export. */
-export interface AttemptParts {
+export interface ExportAttempt {
   readonly job: RunningJob
   readonly spec: ExportSpec
   readonly session: Session
@@ -31,7 +31,7 @@ export interface AttemptParts {
   readonly filterOf: (type: string) => Promise<((resource: AsOfResource) => boolean) | undefined>
 }
 
-interface PartsParts extends AttemptParts {
+interface PartsParts extends ExportAttempt {
   readonly writer: LineWriter
 }
 
@@ -230,7 +230,7 @@ const writeAll = async (parts: PartsParts, done: readonly PartRow[]): Promise<vo
 }
 
 /** `done`: the parts that earlier attempts have finished. */
-export const writeParts = async (parts: AttemptParts, done: readonly PartRow[]): Promise<void> => {
+export const writeParts = async (parts: ExportAttempt, done: readonly PartRow[]): Promise<void> => {
   const writer = createLineWriter()
   try {
     await writeAll({ ...parts, writer }, done)

@@ -17,9 +17,9 @@ import {
   forgetRanges,
   listRanges,
   type RangeRow,
-  readMark,
+  readSourceMark,
   type SourceRow,
-  writeMark,
+  writeSourceMark,
 } from './tables.ts'
 
 const BATCH_CHARS = 2_000_000 // of text; a larger record is a batch by itself
@@ -125,8 +125,8 @@ export const openSource = async (parts: SourceParts, source: ImportSource, isLas
   }
   /** Numbers of records are those of the file as it was when the import began. */
   const keepMark = async (mark: string): Promise<void> => {
-    const before = (await database.get<{ mark: string | null }>(readMark, [id]))?.mark ?? ''
-    if (before === '') await transact((transaction) => transaction.run(writeMark, [mark, id]))
+    const before = (await database.get<{ mark: string | null }>(readSourceMark, [id]))?.mark ?? ''
+    if (before === '') await transact((transaction) => transaction.run(writeSourceMark, [mark, id]))
     else if (before !== mark) throw SourceChanged(name)
   }
   const store = async (batch: readonly ImportRecord[]): Promise<void> => {

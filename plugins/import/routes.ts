@@ -2,18 +2,17 @@
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import { type Clock, type RequestContext, type Runners, toServerError } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
-import { isOwner, type JobRow, type Jobs, type PollLimit } from '../jobs/service.ts'
+import { isJobId, isOwner, type JobRow, type Jobs, type PollLimit, sendProgress } from '../jobs/service.ts'
 import { ImportFailed, ImportInput, ImportPolled, ImportUnknown } from './errors.ts'
-import { toManifest } from './manifest.ts'
-import { KIND } from './operations.ts'
+import { toImportManifest } from './manifest.ts'
+import { IMPORT_KIND } from './operations.ts'
 import { type ErrorRow, type JobSourceRow, listErrors, listJobSources } from './tables.ts'
 
 const NDJSON = 'application/fhir+ndjson'
 const FHIR_JSON = 'application/fhir+json; charset=utf-8'
 const JSON_TYPE = 'application/json'
-const JOB = /^[0-9a-f]{32}$/
 
-export interface RouteParts {
+export interface ImportRouteParts {
   readonly database: Database
   readonly jobs: Jobs
   readonly polls: PollLimit
@@ -27,16 +26,16 @@ interface Addressed {
 }
 
 /** The job, if it is the caller's and is still there. Throws 404. */
-const findOwn = async ({ jobs, clock }: RouteParts, { ctx, params }: FastifyRequest): Promise<JobRow> => {
+const findOwn = async ({ jobs, clock }: ImportRouteParts, { ctx, params }: FastifyRequest): Promise<JobRow> => {
   const { job: id } = params as Addressed['params']
-  const job = JOB.test(id) ? await jobs.find(id) : undefined
-  if (job === undefined || job.kind !== KIND || job.state === 'cancelled' || !isOwner(job, ctx.caller))
+  const job = isJobId(id) ? await jobs.find(id) : undefined
+  if (job === undefined || job.kind !== IMPORT_KIND || job.state === 'cancelled' || !isOwner(job, ctx.caller))
     throw ImportUnknown()
   if (Number(job.expires) > 0 && Number(job.expires) <= clock.now()) throw ImportUnknown()
   return job
 }
 
-const sendStatus = async (parts: RouteParts, request: FastifyRequest, reply: FastifyReply) => {
+const sendStatus = async (parts: ImportRouteParts, request: FastifyRequest, reply: FastifyReply) => {
   const { database, clock, polls } = parts
   const job = await findOwn(parts, request)
   reply.header('cache-control', 'no-store')
@@ -46,19 +45,14 @@ const sendStatus = async (parts: RouteParts, request: FastifyRequest, reply: Fas
     return reply
       .header('expires', new Date(Number(job.expires)).toUTCString())
       .type(JSON_TYPE)
-      .send(JSON.stringify(toManifest(job, rows, request.ctx.baseUrl)))
+      .send(JSON.stringify(toImportManifest(job, rows, request.ctx.baseUrl)))
   }
   const { seconds, isEarly } = polls.poll(job.id, clock.now() - Number(job.created))
-  const headers = { 'retry-after': String(seconds) }
-  if (isEarly) throw ImportPolled(seconds).with({ headers })
-  const progress = job.progress === '' ? (job.state === 'queued' ? 'waiting' : 'begun') : job.progress
-  return reply
-    .code(202)
-    .headers({ ...headers, 'x-progress': progress })
-    .send()
+  if (isEarly) throw ImportPolled(seconds).with({ headers: { 'retry-after': String(seconds) } })
+  return sendProgress(reply, job, seconds)
 }
 
-const sendErrors = async (parts: RouteParts, request: FastifyRequest, reply: FastifyReply) => {
+const sendErrors = async (parts: ImportRouteParts, request: FastifyRequest, reply: FastifyReply) => {
   const job = await findOwn(parts, request)
   if (job.state !== 'finished') throw ImportUnknown()
   const { input } = request.query as Addressed['query']
@@ -72,7 +66,7 @@ const sendErrors = async (parts: RouteParts, request: FastifyRequest, reply: Fas
 }
 
 const emitAudit = async (
-  { run }: RouteParts,
+  { run }: ImportRouteParts,
   request: RequestContext,
   operation: string,
   status: number,
@@ -80,7 +74,7 @@ const emitAudit = async (
   await run.onAudit?.({ request, interaction: { kind: 'operation', operation }, status })
 }
 
-const end = async (parts: RouteParts, request: FastifyRequest, reply: FastifyReply) => {
+const end = async (parts: ImportRouteParts, request: FastifyRequest, reply: FastifyReply) => {
   const { jobs } = parts
   const { id } = await findOwn(parts, request)
   if (!((await jobs.cancel(id)) || (await jobs.remove(id)))) throw ImportUnknown()
@@ -97,10 +91,10 @@ const end = async (parts: RouteParts, request: FastifyRequest, reply: FastifyRep
     )
 }
 
-type Answer = (parts: RouteParts, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+type Answer = (parts: ImportRouteParts, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 
 export const importRoutes =
-  (parts: RouteParts): FastifyPluginCallback =>
+  (parts: ImportRouteParts): FastifyPluginCallback =>
   (app, _options, done) => {
     const answering =
       (answer: Answer, operation: string) =>

@@ -6,7 +6,7 @@ import type { Fhir, Resources } from '../fhir/service.ts'
 import { createPollLimit, type Jobs } from '../jobs/service.ts'
 import type { Model } from '../model/service.ts'
 import { createAllowedSources } from './allowed-sources.ts'
-import { importOperation, KIND, refusedOperation } from './operations.ts'
+import { IMPORT_KIND, importOperation, refusedOperation } from './operations.ts'
 import { importRoutes } from './routes.ts'
 import { createRunImport } from './run-import.ts'
 import { forgetErrors, forgetJobRanges, forgetJobSources } from './tables.ts'
@@ -37,7 +37,7 @@ export const setUpImport = (parts: ImportParts): Lifecycle | undefined => {
   const allowed = createAllowedSources(settings.sources, settings.inside_hosts)
   // Without sources, jobs from before are still cleaned up.
   jobs.add({
-    kind: KIND,
+    kind: IMPORT_KIND,
     run: createRunImport({ database, resources, clock, allowed, maxFileBytes: settings.max_file_bytes }),
     async forget(transaction, id) {
       await transaction.run(forgetJobRanges, [`${id}-`])
@@ -56,7 +56,7 @@ export const setUpImport = (parts: ImportParts): Lifecycle | undefined => {
   return {
     async start() {
       // Only the server that writes may change resources.
-      if (serves && !database.isReader) close = jobs.open(KIND)
+      if (serves && !database.isReader) close = jobs.open(IMPORT_KIND)
     },
     stop: async () => close?.(),
   }

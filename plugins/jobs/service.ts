@@ -6,8 +6,10 @@ import { defineService } from '../../kernel/index.ts'
 import type { MaybePromise, Transaction } from '../database/service.ts'
 import type { JobRow } from './tables.ts'
 
-export { callerOf, isOwner, type Owner, ownerOf } from './owner.ts'
+export { isJobId, newJobId } from './job-id.ts'
+export { callerOfJob, isOwner, type Owner, ownerOf } from './owner.ts'
 export { createPollLimit, type PollLimit } from './poll-limit.ts'
+export { sendProgress } from './send-progress.ts'
 export type { JobRow, JobState } from './tables.ts'
 
 /** A job in the hands of a worker. */

@@ -4,7 +4,7 @@ import { Database } from '../database/service.ts'
 import { Jobs } from '../jobs/service.ts'
 import { Reindexing } from '../search/service.ts'
 import * as errors from './errors.ts'
-import { createReindexJobs, KIND } from './reindex-jobs.ts'
+import { createReindexJobs, REINDEX_KIND } from './reindex-jobs.ts'
 import { ReindexJobs } from './service.ts'
 
 export default definePlugin({
@@ -21,7 +21,7 @@ export default definePlugin({
     return {
       async start() {
         // Only the server that writes may change index rows.
-        if (serves && !database.isReader) close = jobs.open(KIND)
+        if (serves && !database.isReader) close = jobs.open(REINDEX_KIND)
       },
       stop: async () => close?.(),
     }

@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock, Random } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
-import type { JobRow, Jobs, RunningJob } from '../jobs/service.ts'
+import { type JobRow, type Jobs, newJobId, type RunningJob } from '../jobs/service.ts'
 import type { Reindexing, ReindexScope } from '../search/service.ts'
 import { ReindexNotDone } from './errors.ts'
 import type { ReindexJobs, ReindexWatch } from './service.ts'
 
-export const KIND = 'reindex'
+export const REINDEX_KIND = 'reindex'
 const LOOK_MS = 250 // between two reads of its job by a command
 const OFFER_MS = 12_000 // without a beat; servers look for jobs, and beat while they work, every three seconds
 const DONE = /^reindexed (\d+)$/
@@ -69,14 +69,14 @@ export const createReindexJobs = (parts: ReindexJobsParts): ReindexJobs => {
     // Stores the report.
     await job.write(() => undefined)
   }
-  jobs.add({ kind: KIND, run })
+  jobs.add({ kind: REINDEX_KIND, run })
 
   const begin = async (scope: ReindexScope): Promise<string> => {
     const spec = specOf(scope)
-    const found = (await jobs.listOpen(KIND)).find((job) => job.spec === spec)
+    const found = (await jobs.listOpen(REINDEX_KIND)).find((job) => job.spec === spec)
     if (found !== undefined) return found.id
-    const id = random.id().replaceAll('-', '').toLowerCase()
-    const job = { id, kind: KIND, client: '', person: '', spec, ruling: '[]', upto: 0 }
+    const id = newJobId(random)
+    const job = { id, kind: REINDEX_KIND, client: '', person: '', spec, ruling: '[]', upto: 0 }
     await database.transact((transaction) => jobs.enqueue(transaction, job))
     return id
   }
@@ -87,7 +87,7 @@ export const createReindexJobs = (parts: ReindexJobsParts): ReindexJobs => {
       watches.set(id, watch)
       let close: (() => Promise<void>) | undefined
       const work = (): void => {
-        close ??= jobs.open(KIND)
+        close ??= jobs.open(REINDEX_KIND)
       }
       const isShared = await database.isShared()
       if (isShared) watch.offered?.()

@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 import { isSpecialAddress } from '../../kernel/index.ts'
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
-const USUAL: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' }
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' }
 
 /** The host of a URL without the brackets of IPv6. */
 export const bareHost = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
@@ -37,10 +37,10 @@ export const createAllowedHosts = (entries: readonly string[], allowsHttp: boole
       if (username !== '' || password !== '' || hash !== '' || endpoint.includes('#'))
         return 'channel.endpoint has a user, a password or a fragment; send secrets in channel.header'
       if (protocol === 'http:' && !allowsHttp && !LOOPBACK.test(host)) return 'channel.endpoint has to be an https URL'
-      const asked = port === '' ? USUAL[protocol] : port
+      const requested = port === '' ? DEFAULT_PORTS[protocol] : port
       const isListed = hosts.some((one) => {
         const own = isIP(one.host) === 6 ? bareHost(new URL(`http://[${one.host}]/`)) : one.host
-        return own === host && (one.port ?? USUAL[protocol]) === asked
+        return own === host && (one.port ?? DEFAULT_PORTS[protocol]) === requested
       })
       if (!isListed)
         return 'the host and port of channel.endpoint are not among those that the operator allows with [subscriptions] rest_hook_hosts'

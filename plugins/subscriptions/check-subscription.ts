@@ -3,13 +3,13 @@ import { type Clock, extentOf, isServerError, type RequestContext, type Restrict
 import type { Database } from '../database/service.ts'
 import type { Resources, WriteCheck } from '../fhir/service.ts'
 import {
+  CriteriaForbidden,
   CriteriaRefused,
   NotRequestedHere,
   StatusOfServer,
   SubscriptionRefused,
   SubscriptionsOff,
   TooMany,
-  TypeForbidden,
 } from './errors.ts'
 import { isOwnRequest } from './own-request.ts'
 import { type ChannelRules, type RequestedSubscription, readSubscription } from './read-subscription.ts'
@@ -63,7 +63,7 @@ const checkAccess = async (
     const restrictions = await session.ruling(type)
     if (isReadElsewhere(type))
       throw CriteriaRefused(`${type} is not stored as resources.`).with({ expression: ['Subscription.criteria'] })
-    if (restrictions.some((one) => extentOf(one, type, 'r') === 'none')) throw TypeForbidden(type)
+    if (restrictions.some((one) => extentOf(one, type, 'r') === 'none')) throw CriteriaForbidden(type)
     // Checks the parameters, also where it returns null because only a search can decide.
     await session.matches(type, query)
     rulings.keep(request, type, restrictions)

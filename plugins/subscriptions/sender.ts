@@ -1,7 +1,7 @@
 /** Activates one Subscription, and sends the notifications of a rest-hook in their order, one at a time. */
 import type { Clock, Logger } from '../../kernel/index.ts'
-import { type AskedOfParts, createAskedOf } from './asked-of.ts'
 import type { RequestedSubscription } from './read-subscription.ts'
+import { createRequestReader, type RequestReaderParts } from './request-reader.ts'
 import { createSendEvent, type SendEventParts } from './send-event.ts'
 import { deleteEvent, type EventRow, readEvents, readState, type StateRow, setDelivered, setFailing } from './tables.ts'
 import { createBell } from './wait-for.ts'
@@ -13,7 +13,7 @@ const BROKEN_PAUSE_MS = 5_000 // after an error of this server
 const LOOK_MS = 30_000 // between two checks whether it has ended
 const RELAXED = Object.freeze({ asynchronousCommit: true })
 
-export interface SenderParts extends SendEventParts, AskedOfParts {
+export interface SenderParts extends SendEventParts, RequestReaderParts {
   /** Milliseconds for which notifications are repeated. */
   readonly retryMs: number
   readonly clock: Clock
@@ -42,7 +42,7 @@ export const startSender = (parts: SenderParts, id: string): Sender => {
   const { signal } = controller
   const bell = createBell(clock)
   const sendEvent = createSendEvent(parts)
-  const askedOf = createAskedOf(parts)
+  const readRequest = createRequestReader(parts)
   let isIdle = false
   let hasEvents = false
   let hasChanged = false
@@ -93,7 +93,7 @@ export const startSender = (parts: SenderParts, id: string): Sender => {
     const row = await database.get<StateRow>(readState, [id])
     if (row === undefined || (row.status !== 'requested' && row.status !== 'active')) return undefined
     if (row.ends !== 0 && row.ends <= clock.now()) return after(await writeStatus(row, 'off'))
-    const asked = await askedOf(row)
+    const asked = await readRequest(row)
     if (asked === undefined) return 'after a pause'
     if (row.status === 'requested') return begin(row, asked)
     return asked.channel === 'websocket' ? 'when woken' : deliver(row, asked)

@@ -20,7 +20,7 @@ export const subscriptionMigrations: readonly SchemaChange[] = [
   },
 ]
 
-export type Channel = 'rest-hook' | 'websocket'
+export type SubscriptionChannel = 'rest-hook' | 'websocket'
 /** `gone`: the Subscription was deleted. Its row stays, so that no number is used twice when it is created again. */
 export type State = 'requested' | 'active' | 'error' | 'off' | 'gone'
 
@@ -28,7 +28,7 @@ export interface StateRow {
   readonly id: string
   readonly version: number
   readonly status: State
-  readonly channel: Channel
+  readonly channel: SubscriptionChannel
   readonly type: string
   /** JSON of the Caller who has requested it, without its token. */
   readonly caller: string

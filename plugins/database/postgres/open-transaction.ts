@@ -63,7 +63,7 @@ export interface OpenTransaction {
   readonly hasAssertion: boolean
 }
 
-export interface TransactionParts {
+export interface OpenTransactionParts {
   /** Called when a session is needed. */
   readonly acquire: () => Lease | Promise<Lease>
   readonly send: RunGroup
@@ -89,7 +89,7 @@ export const openTransaction = ({
   steps = [],
   publications = [],
   fence,
-}: TransactionParts): OpenTransaction => {
+}: OpenTransactionParts): OpenTransaction => {
   const beforeCommitWork = new BeforeCommitWork()
   const listeners: (() => void)[] = []
   const ending = createEnding()

@@ -17,7 +17,7 @@ const SHOWN = 5 // refusals that are printed; all of them are in the file of --e
 const LOOK_MS = 500
 
 export default class ImportCommand extends Command {
-  static override summary = 'Stores the resources of files; goes on where an interrupted import was.'
+  static override summary = 'Stores the resources of files; resumes an interrupted import.'
   static override description =
     'Files: NDJSON, JSON with a resource or a Bundle, each also as .gz, and .tar, .tar.gz and .tgz with such files; of a directory all of them. Stop the server on this database first.'
   static override strict = false

@@ -1,6 +1,6 @@
 /**
- * The server that holds the writer lease answers reads and searches from memory: never older than what was acknowledged or
- * shown before, never what was not committed, whatever overlaps, and nothing once it cannot know that it is alone.
+ * The server that holds the writer lease answers reads and searches from memory: never a version older than one that was
+ * acknowledged or shown before, and none that was not committed. It stops doing so when it may not be the only one that writes.
  */
 // database: postgres, where commits overlap and servers take over
 import { execFileSync } from 'node:child_process'
@@ -58,7 +58,7 @@ const patient = (id: string, family: string) => ({
 })
 const versionOf = (body: string): string => JSON.parse(body).meta.versionId
 
-/** True so many times: once for each write of all writers together. */
+/** Returns true `most` times, counted over all writers. */
 const upTo = (most: number): (() => boolean) => {
   let count = 0
   return () => {
@@ -192,7 +192,7 @@ test('the same where PostgreSQL is killed: what was seen before it was on disk i
   const clients = { send: counted, random, watch, writers: 6, readers: 8, goesOn: () => isRunning, crashes: true }
   const [found] = await Promise.all([runOverlapping({ ...clients, isUnknown: (status) => status === 503 }), kill()])
   assert.equal(found.wrong.slice(0, 10), [])
-  // What is kept is what the database has.
+  // Cached versions equal those of the database.
   for (const id of ['r0', 'r1', 'r2', 'r3'])
     for (let n = 0; n < 3; n += 1) {
       const read = await send('GET', `/Patient/${id}`)
@@ -229,7 +229,7 @@ test('a commit that is carried out after its connection was lost is seen by the 
     const lost = await send('PUT', '/Patient/a', patient('a', `lost ${round}`))
     proxy.onClient = () => 'pass'
     assert.is(lost.status, 503, lost.body)
-    // It waits for the row of the fence, and for nobody who hears of its end.
+    // It waits for the row of the fence; its end is not listened for.
     for (let n = 0; n < 4; n += 1) {
       assert.is(versionOf((await send('GET', '/Patient/a')).body), before)
       assert.is(JSON.parse((await send('GET', search)).body).entry[0].resource.meta.versionId, before)
@@ -248,7 +248,7 @@ test('a commit that is carried out after its connection was lost is seen by the 
   await fresh.remove()
 })
 
-/** Holds a request that has been let in, before anything is read for it. */
+/** Holds a request that was admitted before it reads anything. */
 const gate: { wait: Promise<unknown> | undefined; reached(): void } = { wait: undefined, reached: () => undefined }
 const gated: AnyPlugin = definePlugin({
   name: 'gated',
@@ -293,7 +293,7 @@ test('one that stood still in the middle of requests, and wakes after a takeover
   const read = send('GET', '/Patient/a')
   const found = send('GET', search)
   await arrived
-  // This process, with its server, stands still until the other one has taken over.
+  // This process with its server is suspended until the other one has taken over.
   const arguments_ = ['--input-type=module', '-e', TAKE_OVER, next.base]
   assert.is(execFileSync(process.execPath, arguments_, { encoding: 'utf8', timeout: 40_000 }), '200')
   gate.wait = undefined

@@ -21,7 +21,7 @@ export interface GapSource {
   listen(listener: { readonly name: string; commit(): void; gap(at: { readonly epoch: number }): void }): () => void
 }
 
-export interface KeptVersions {
+export interface ConsistentVersionCache {
   /** The current version of `Type/id`; undefined if it is not known. */
   getCurrent(path: string): StoredVersion | undefined
   /** A version by the resource key, which may no longer be current. */
@@ -46,19 +46,19 @@ const placeOf = (path: string): number => {
   return (hash ^ (hash >>> 15)) & (PLACES - 1)
 }
 
-const keepNothing: KeptVersions['found'] = (version) => version
+const cacheNothing: ConsistentVersionCache['found'] = (version) => version
 
-const NOTHING: KeptVersions = {
+const NOTHING: ConsistentVersionCache = {
   getCurrent: () => undefined,
   getVersion: () => undefined,
   putVersion: () => undefined,
-  found: keepNothing,
-  reading: () => keepNothing,
+  found: cacheNothing,
+  reading: () => cacheNothing,
   writing: () => undefined,
   committed: () => undefined,
 }
 
-const keepOnSqlite = (mostBytes: number): KeptVersions => {
+const cacheOnSqlite = (mostBytes: number): ConsistentVersionCache => {
   const cache = createVersionCache(mostBytes)
   return {
     getCurrent: (path) => cache.getCurrent(path),
@@ -69,7 +69,7 @@ const keepOnSqlite = (mostBytes: number): KeptVersions => {
       return version
     },
     // A write may be committed while the read waits.
-    reading: () => keepNothing,
+    reading: () => cacheNothing,
     writing: () => undefined,
     committed(versions) {
       for (const version of versions) cache.replace(version)
@@ -77,7 +77,7 @@ const keepOnSqlite = (mostBytes: number): KeptVersions => {
   }
 }
 
-const keepOnPostgres = (mostBytes: number, isSole: () => boolean, feed: GapSource): KeptVersions => {
+const cacheOnPostgres = (mostBytes: number, isSole: () => boolean, feed: GapSource): ConsistentVersionCache => {
   const cache = createVersionCache(mostBytes)
   const marks = createChangeMarks(feed.status?.epoch ?? 0, PLACES)
   const pathOf = ({ type, id }: StoredVersion): string => `${type}/${id}`
@@ -100,12 +100,12 @@ const keepOnPostgres = (mostBytes: number, isSole: () => boolean, feed: GapSourc
       // A version that is being written may not be on disk yet.
       if (!marks.isMarked(placeOf(pathOf(version)))) cache.putVersion(version)
     },
-    found: keepNothing,
+    found: cacheNothing,
     reading(path) {
-      if (!isSole()) return keepNothing
+      if (!isSole()) return cacheNothing
       const keys = [placeOf(path)]
       const look = marks.look(keys)
-      if (look === undefined) return keepNothing
+      if (look === undefined) return cacheNothing
       return (found) => {
         if (found !== undefined && marks.isUnchanged(keys, look)) cache.offer(found)
         return found
@@ -131,7 +131,11 @@ const keepOnPostgres = (mostBytes: number, isSole: () => boolean, feed: GapSourc
 }
 
 /** `mostBytes`: 0 disables the cache. */
-export const createKeptVersions = (database: Database, mostBytes: number, feed: GapSource): KeptVersions => {
+export const createConsistentVersionCache = (
+  database: Database,
+  mostBytes: number,
+  feed: GapSource,
+): ConsistentVersionCache => {
   if (mostBytes === 0) return NOTHING
-  return database.kind === 'postgres' ? keepOnPostgres(mostBytes, database.isSole, feed) : keepOnSqlite(mostBytes)
+  return database.kind === 'postgres' ? cacheOnPostgres(mostBytes, database.isSole, feed) : cacheOnSqlite(mostBytes)
 }

@@ -6,7 +6,7 @@ import { type ChannelRules, type RequestedSubscription, readSubscription } from 
 import { deleteEvents, endStale, type StateRow } from './tables.ts'
 import type { WriteStatus } from './write-status.ts'
 
-export interface AskedOfParts {
+export interface RequestReaderParts {
   readonly database: Database
   readonly server: Pick<SessionReads, 'read'>
   readonly rules: ChannelRules
@@ -14,9 +14,9 @@ export interface AskedOfParts {
 }
 
 /** Resolves to undefined where the Subscription does not run any more; its row says so, at the latest soon after. */
-export type AskedOf = (row: StateRow) => Promise<RequestedSubscription | undefined>
+export type RequestReader = (row: StateRow) => Promise<RequestedSubscription | undefined>
 
-export const createAskedOf = ({ database, server, rules, writeStatus }: AskedOfParts): AskedOf => {
+export const createRequestReader = ({ database, server, rules, writeStatus }: RequestReaderParts): RequestReader => {
   let known: { readonly version: number; readonly asked: RequestedSubscription } | undefined
   const readCurrent = async (id: string): Promise<CurrentResource | undefined> => {
     try {

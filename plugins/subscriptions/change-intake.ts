@@ -27,7 +27,7 @@ interface StateChange {
 }
 type Item = Written | StateChange
 
-export interface IntakeParts {
+export interface ChangeIntakeParts {
   readonly rules: ChannelRules
   readonly rulings: FoundRulings
   /** Queued changes were committed. */
@@ -37,10 +37,10 @@ export interface IntakeParts {
 }
 
 /** A tap of `onWrite`. */
-export type Intake = (write: Write) => void
+export type ChangeIntake = (write: Write) => void
 
 /** The change of the row of a Subscription that goes with this version. */
-const stateChange = ({ rules, rulings }: IntakeParts, { request, next, resource }: Write): StateChange => {
+const stateChange = ({ rules, rulings }: ChangeIntakeParts, { request, next, resource }: Write): StateChange => {
   const { id, version } = next
   const end = (status: 'error' | 'off' | 'gone'): StateChange => ({
     subscription: id,
@@ -69,7 +69,7 @@ const stateChange = ({ rules, rulings }: IntakeParts, { request, next, resource 
   }
 }
 
-export const createIntake = (parts: IntakeParts): Intake => {
+export const createChangeIntake = (parts: ChangeIntakeParts): ChangeIntake => {
   /** Types of the active Subscriptions, after the last transaction. */
   let watched: ReadonlySet<string> | undefined
   let hasChanges = false

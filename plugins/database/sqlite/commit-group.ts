@@ -10,16 +10,16 @@ import { chain, type MaybePromise, type Transaction } from '../contract.ts'
 import { fromSqlite } from './failure.ts'
 import type { createSqliteGroupCommit, FinishedTransaction, QueuedTransaction } from './group-commit.ts'
 import type { InsertBuffer, InsertBufferSavepoint } from './insert-buffer.ts'
-import type { WriteTransaction } from './write-transaction.ts'
+import type { SqliteTransaction } from './sqlite-transaction.ts'
 
 const GROUP_MS = 2 // milliseconds after which a group commits, so that no transaction waits long for others
 // groups that use savepoints after a failure: failures often come together, and running a group twice costs more
 const CAREFUL_GROUPS = 64
 
-export interface GroupParts {
+export interface CommitGroupParts {
   /** Transactions that wait; those that a group takes are removed. */
   readonly waiting: QueuedTransaction[]
-  readonly open: WriteTransaction
+  readonly open: SqliteTransaction
   /** For the work before COMMIT. */
   readonly transaction: Transaction
   readonly jobs: ReturnType<typeof createSqliteGroupCommit>
@@ -46,7 +46,7 @@ const acknowledge = ({ job, value, listeners }: FinishedTransaction): void => {
 }
 
 /** Returns a function that runs one group. It answers every caller, and does not reject. */
-export const createRunGroup = (parts: GroupParts): (() => Promise<void>) => {
+export const createCommitGroup = (parts: CommitGroupParts): (() => Promise<void>) => {
   const { waiting, open, jobs, insertBuffer, clock } = parts
   let careful = 0
 
