@@ -2,10 +2,19 @@
 import { pipeline } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
-import { type Clock, type Interaction, type RequestContext, type Runners, toServerError } from '../../kernel/index.ts'
+import type { Clock, RequestContext, Runners } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Resources } from '../fhir/service.ts'
-import { isJobId, isOwner, type JobRow, type Jobs, type PollLimit, sendProgress } from '../jobs/service.ts'
+import {
+  auditRefusals,
+  emitJobAudit,
+  isJobId,
+  isOwner,
+  type JobRow,
+  type Jobs,
+  type PollLimit,
+  sendProgress,
+} from '../jobs/service.ts'
 import { checkFileRights } from './check-file-rights.ts'
 import { ExportFailed, ExportPart, ExportPolled, ExportUnknown } from './errors.ts'
 import type { ExportFolder } from './export-folder.ts'
@@ -85,7 +94,7 @@ const sendFile = async (parts: ExportRouteParts, request: FastifyRequest, reply:
   if (section !== 'error') checkFileRights(await resources.as(ctx).ruling(type), restrictionsOf(job), type)
   const stream = await folder.read(job.id, file, Number(bytes))
   try {
-    await emitAudit(
+    await emitJobAudit(
       run,
       ctx,
       { operation: 'export-file', type: section === 'error' ? undefined : type },
@@ -103,22 +112,11 @@ const sendFile = async (parts: ExportRouteParts, request: FastifyRequest, reply:
   return reply.header('content-encoding', 'gzip').send(packed)
 }
 
-const emitAudit = async (
-  { onAudit }: Runners,
-  request: RequestContext,
-  interaction: Pick<Interaction, 'operation' | 'type'>,
-  status: number,
-  count?: number,
-): Promise<void> => {
-  const details = count === undefined ? undefined : { count }
-  await onAudit?.({ request, interaction: { kind: 'operation', ...interaction }, status, details })
-}
-
 const end = async (parts: ExportRouteParts, { ctx, params }: FastifyRequest, reply: FastifyReply) => {
   const { jobs, run } = parts
   const { id } = await findOwn(parts, ctx, (params as Addressed['params']).job)
   if (!((await jobs.cancel(id)) || (await jobs.remove(id)))) throw ExportUnknown()
-  await emitAudit(run, ctx, { operation: 'export-delete' }, 202)
+  await emitJobAudit(run, ctx, { operation: 'export-delete' }, 202)
   const issue = [
     { severity: 'information', code: 'informational', diagnostics: 'The export and its files are deleted.' },
   ]
@@ -128,21 +126,11 @@ const end = async (parts: ExportRouteParts, { ctx, params }: FastifyRequest, rep
     .send(JSON.stringify({ resourceType: 'OperationOutcome', issue }))
 }
 
-type Answer = (parts: ExportRouteParts, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
-
 export const exportRoutes =
   (parts: ExportRouteParts): FastifyPluginCallback =>
   (app, _options, done) => {
-    const answering =
-      (answer: Answer, operation: string) =>
-      async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-        try {
-          return await answer(parts, request, reply)
-        } catch (error) {
-          await emitAudit(parts.run, request.ctx, { operation }, toServerError(error).status)
-          throw error
-        }
-      }
+    const answering = (answer: typeof sendStatus, operation: string) =>
+      auditRefusals(parts.run, operation, (request, reply) => answer(parts, request, reply))
     const config = { requestClass: 'read', relay: true } as const
     app.get('/export/:job', { config }, answering(sendStatus, 'export-status'))
     app.get('/export/:job/file', { config }, answering(sendFile, 'export-file'))

@@ -1,8 +1,17 @@
 /** /import/{job} and /import/{job}/errors. */
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
-import { type Clock, type RequestContext, type Runners, toServerError } from '../../kernel/index.ts'
+import type { Clock, Runners } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
-import { isJobId, isOwner, type JobRow, type Jobs, type PollLimit, sendProgress } from '../jobs/service.ts'
+import {
+  auditRefusals,
+  emitJobAudit,
+  isJobId,
+  isOwner,
+  type JobRow,
+  type Jobs,
+  type PollLimit,
+  sendProgress,
+} from '../jobs/service.ts'
 import { ImportFailed, ImportInput, ImportPolled, ImportUnknown } from './errors.ts'
 import { toImportManifest } from './manifest.ts'
 import { IMPORT_KIND } from './operations.ts'
@@ -61,24 +70,15 @@ const sendErrors = async (parts: ImportRouteParts, request: FastifyRequest, repl
   const lines = rows
     .filter((row) => input === undefined || Number(row.input) === Number(input) - 1)
     .map(({ outcome }) => `${outcome}\n`)
-  await emitAudit(parts, request.ctx, 'import-errors', 200)
+  await emitJobAudit(parts.run, request.ctx, { operation: 'import-errors' }, 200)
   return reply.type(NDJSON).header('cache-control', 'no-store').send(lines.join(''))
-}
-
-const emitAudit = async (
-  { run }: ImportRouteParts,
-  request: RequestContext,
-  operation: string,
-  status: number,
-): Promise<void> => {
-  await run.onAudit?.({ request, interaction: { kind: 'operation', operation }, status })
 }
 
 const end = async (parts: ImportRouteParts, request: FastifyRequest, reply: FastifyReply) => {
   const { jobs } = parts
   const { id } = await findOwn(parts, request)
   if (!((await jobs.cancel(id)) || (await jobs.remove(id)))) throw ImportUnknown()
-  await emitAudit(parts, request.ctx, 'import-delete', 202)
+  await emitJobAudit(parts.run, request.ctx, { operation: 'import-delete' }, 202)
   const diagnostics = 'The import has ended; what it had stored stays.'
   return reply
     .code(202)
@@ -91,21 +91,11 @@ const end = async (parts: ImportRouteParts, request: FastifyRequest, reply: Fast
     )
 }
 
-type Answer = (parts: ImportRouteParts, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
-
 export const importRoutes =
   (parts: ImportRouteParts): FastifyPluginCallback =>
   (app, _options, done) => {
-    const answering =
-      (answer: Answer, operation: string) =>
-      async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-        try {
-          return await answer(parts, request, reply)
-        } catch (error) {
-          await emitAudit(parts, request.ctx, operation, toServerError(error).status)
-          throw error
-        }
-      }
+    const answering = (answer: typeof sendStatus, operation: string) =>
+      auditRefusals(parts.run, operation, (request, reply) => answer(parts, request, reply))
     const config = { requestClass: 'read', relay: true } as const
     app.get('/import/:job', { config }, answering(sendStatus, 'import-status'))
     app.get('/import/:job/errors', { config }, answering(sendErrors, 'import-errors'))

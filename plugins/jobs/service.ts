@@ -6,6 +6,8 @@ import { defineService } from '../../kernel/index.ts'
 import type { MaybePromise, Transaction } from '../database/service.ts'
 import type { JobRow } from './tables.ts'
 
+export { auditRefusals } from './audit-refusals.ts'
+export { emitJobAudit } from './emit-job-audit.ts'
 export { isJobId, newJobId } from './job-id.ts'
 export { callerOfJob, isOwner, type Owner, ownerOf } from './owner.ts'
 export { createPollLimit, type PollLimit } from './poll-limit.ts'

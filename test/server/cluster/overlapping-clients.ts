@@ -4,6 +4,7 @@
  */
 import type { SeededRandom } from '../../fuzz/random.ts'
 import type { DatabaseWatch } from '../../support/watched-database.ts'
+import { createKnownVersions, type KnownVersions } from './known-versions.ts'
 
 type Json = Record<string, any>
 
@@ -28,22 +29,6 @@ const FAMILIES = ['Ash', 'Birch', 'Cedar']
 const MAX_HELD = 4 // answers of the database at a time
 const numberOf = (etag: string): number => Number(/"(\d+)"/.exec(etag)?.[1])
 const IDS = ['r0', 'r1', 'r2', 'r3']
-
-interface Known {
-  /** The newest version of each resource that any client knows of. */
-  readonly newest: Map<string, number>
-  /** The content of each version that was seen. */
-  readonly content: Map<string, string>
-  /** Marks of writes that were refused; no answer may have them. */
-  readonly refused: Set<string>
-  readonly seen: Set<string>
-  /** Deletions that were sent, and those among them that were answered. */
-  readonly deletions: Map<string, { sent: number; ended: number }>
-  /** Whether the newest version is known to be a deletion. */
-  readonly isDeleted: Map<string, boolean>
-  readonly wrong: string[]
-  shown: number
-}
 
 /** Holds some answers of the database until other requests have ended, so that they come late. */
 const createHold = (random: SeededRandom) => {
@@ -78,56 +63,9 @@ const patient = (id: string, family: string, mark: string): Json => ({
   name: [{ family, given: [mark] }],
 })
 
-/** `loses`: versions that were not acknowledged may be seen and lost. */
-const createModel = (loses: boolean) => {
-  const known: Known = {
-    ...{ newest: new Map(), content: new Map(), refused: new Set(), seen: new Set(), deletions: new Map() },
-    ...{ isDeleted: new Map(), wrong: [], shown: 0 },
-  }
-  const newestOf = (id: string): number => known.newest.get(id) ?? 0
-  const raise = (id: string, version: number, isDeleted: boolean): void => {
-    if (version > newestOf(id)) {
-      known.newest.set(id, version)
-      known.isDeleted.set(id, isDeleted)
-    }
-  }
-  const deletionsOf = (id: string) => {
-    const found = known.deletions.get(id) ?? { sent: 0, ended: 0 }
-    known.deletions.set(id, found)
-    return found
-  }
-  const note = (what: string, id: string, version: number, content: string | undefined): void => {
-    raise(id, version, content === undefined)
-    const text = content ?? 'deleted'
-    const before = known.content.get(`${id}/${version}`)
-    if (before !== undefined && before !== text) known.wrong.push(`${what}: ${id}/${version} is ${text}, was ${before}`)
-    known.content.set(`${id}/${version}`, text)
-  }
-  return {
-    known,
-    newestOf,
-    deletionsOf,
-    /** A version that was shown. `atLeast`: the newest one that was known when it was asked for. */
-    show(what: string, id: string, version: number, content: string | undefined, atLeast: number): void {
-      known.shown += 1
-      if (!(version >= atLeast)) known.wrong.push(`${what} shows ${id}/${version}, ${atLeast} was known before`)
-      if (content !== undefined) known.seen.add(content)
-      if (!loses) note(what, id, version, content)
-    },
-    /** A version that was acknowledged. */
-    acknowledge(what: string, id: string, version: number, content: string | undefined): void {
-      known.shown += 1
-      if (content !== undefined) known.seen.add(content)
-      note(what, id, version, content)
-    },
-  }
-}
-
-type Model = ReturnType<typeof createModel>
-
 const markOf = (resource: Json): string => resource.name[0].given[0]
 
-const createReader = (send: Send, model: Model, random: SeededRandom) => {
+const createReader = (send: Send, model: KnownVersions, random: SeededRandom) => {
   const { known, newestOf, show, deletionsOf } = model
   const showResource = (what: string, resource: Json, atLeast: number): void =>
     show(what, resource.id, Number(resource.meta.versionId), markOf(resource), atLeast)
@@ -205,7 +143,12 @@ const createReader = (send: Send, model: Model, random: SeededRandom) => {
 }
 
 /** `isUnknown`: whether the outcome of a write with this status is unknown. */
-const createWriter = (send: Send, model: Model, random: SeededRandom, isUnknown: (status: number) => boolean) => {
+const createWriter = (
+  send: Send,
+  model: KnownVersions,
+  random: SeededRandom,
+  isUnknown: (status: number) => boolean,
+) => {
   const { known, newestOf, acknowledge, deletionsOf } = model
   /** Records the outcome of a write for its marks. */
   const recordOutcome = (status: number, marks: readonly string[]): boolean => {
@@ -286,7 +229,7 @@ export interface ClientsOptions {
 
 export const runOverlapping = async (options: ClientsOptions): Promise<Findings> => {
   const { send, random, watch, writers, readers, goesOn, isUnknown = () => false, crashes = false } = options
-  const model = createModel(crashes)
+  const model = createKnownVersions(crashes)
   const { hold, tick, release } = createHold(random)
   const counts: Record<string, number> = {}
   const count = (label: string): void => {
