@@ -112,8 +112,9 @@ export interface Transaction {
   /** Registers an item for the time before COMMIT. It is discarded if the transaction is rolled back. */
   beforeCommit<T>(participant: CommitParticipant<T>, item: T): void
   /**
-   * Calls `listener` once this transaction is committed, before `transact` resolves. Used to update caches. Calls come in the
-   * order in which transactions that write the same rows were committed. `transact` rejects with what it throws.
+   * Calls `listener` once this transaction is committed, before `transact` resolves. Used to update caches: on SQLite nothing
+   * is read from the database between COMMIT and the call. Calls come in the order in which transactions that write the same
+   * rows were committed. `transact` rejects with what it throws.
    */
   afterCommit(listener: () => void): void
   /**

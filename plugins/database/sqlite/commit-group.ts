@@ -35,13 +35,16 @@ export interface CommitGroupParts {
   readonly onGroup: () => Promise<void> | undefined
 }
 
-/** Called in the order in which the jobs ran, so that caches hear of the later version of a resource last. */
-const acknowledge = ({ job, value, listeners }: FinishedTransaction): void => {
+/**
+ * Calls what a transaction gave to `afterCommit`, and returns what answers its caller. Called in the order in which the jobs
+ * ran, so that caches hear of the later version of a resource last.
+ */
+const notify = ({ job, value, listeners }: FinishedTransaction): (() => void) => {
   try {
     for (const listener of listeners) listener()
-    job.resolve(value)
+    return () => job.resolve(value)
   } catch (error) {
-    job.reject(error)
+    return () => job.reject(error)
   }
 }
 
@@ -133,10 +136,12 @@ export const createCommitGroup = (parts: CommitGroupParts): (() => Promise<void>
     } finally {
       open.restoreLevel()
     }
+    // In the same turn as COMMIT: whoever finds a new version by its rows must not find an older one in a cache.
+    const answers = done.map(notify)
     atEnd.finished(true)
     parts.onCommitted(done)
     await breathe()
-    for (const one of done) acknowledge(one)
+    for (const answer of answers) answer()
     parts.onDone(done)
     const pause = parts.onGroup()
     if (pause !== undefined) await pause
