@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { NothingToImport, PathKind, PathMissing } from './errors.ts'
+import { printable } from './printable.ts'
 
 /** Endings of files that can be imported. */
 export const ENDINGS = ['.ndjson', '.jsonl', '.json', '.ndjson.gz', '.jsonl.gz', '.json.gz', '.tar', '.tar.gz', '.tgz']
@@ -40,7 +41,7 @@ const sourceOf = (path: string, name: string): ImportSource => {
     bytes: createReadStream(real, { highWaterMark: CHUNK }) as AsyncIterable<Buffer>,
     mark: '',
   })
-  return { id, name, bytes: size, open }
+  return { id, name: printable(name), bytes: size, open }
 }
 
 const filesIn = (folder: string): ImportSource[] =>

@@ -53,7 +53,7 @@ export interface SourceOutcome {
   readonly failed: number
   /** Records that refer to what is not stored. They are not noted as done. */
   readonly unresolved: number
-  /** When the file was imported before, in milliseconds since the epoch; then nothing was read. */
+  /** When the file was imported before, in milliseconds since the epoch; then nothing was read, and `failed` is of that time. */
   readonly finished?: number
 }
 
@@ -62,7 +62,15 @@ async function* batchesOf(
   batchRecords: number,
 ): AsyncGenerator<readonly ImportRecord[]> {
   let [batch, chars]: [ImportRecord[], number] = [[], 0]
-  for await (const record of records) {
+  let failure: { readonly error: unknown } | undefined
+  const orFailure = async function* (): AsyncGenerator<ImportRecord> {
+    try {
+      yield* records
+    } catch (error) {
+      failure = { error }
+    }
+  }
+  for await (const record of orFailure()) {
     if (batch.length > 0 && (batch.length === batchRecords || chars + record.json.length > BATCH_CHARS)) {
       yield batch
       ;[batch, chars] = [[], 0]
@@ -70,7 +78,9 @@ async function* batchesOf(
     batch.push(record)
     chars += record.json.length
   }
+  // What was read before the file could not be read further is stored.
   if (batch.length > 0) yield batch
+  if (failure !== undefined) throw failure.error
 }
 
 export interface OpenSource {
@@ -88,7 +98,7 @@ export const openSource = async (parts: SourceParts, source: ImportSource, isLas
   const { id, name, type } = source
   const known = isDryRun ? undefined : await database.get<SourceRow>(findSource, [id])
   if (known?.finished != null && !isAgain) {
-    const outcome = { resources: 0, failed: 0, unresolved: 0, finished: Number(known.finished) }
+    const outcome = { resources: 0, failed: Number(known.failed), unresolved: 0, finished: Number(known.finished) }
     return { jobs: async function* () {}, outcome, refuse: async () => undefined }
   }
   if (!isDryRun && (known === undefined || known.finished != null))
@@ -148,6 +158,7 @@ export const openSource = async (parts: SourceParts, source: ImportSource, isLas
       outcome.failed += 1
       outcome.unresolved = 0
       parts.refused(refusal)
+      if (isDryRun) return
       const { resources, failed } = outcome
       await transact(async (transaction) => {
         await transaction.run(endSource, [clock.now(), resources, failed, id])

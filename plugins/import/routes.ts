@@ -48,7 +48,10 @@ const sendStatus = async (parts: ImportRouteParts, request: FastifyRequest, repl
   const { database, clock, polls } = parts
   const job = await findOwn(parts, request)
   reply.header('cache-control', 'no-store')
-  if (job.state === 'failed') throw ImportFailed(job.error).with({ isExpected: true })
+  if (job.state === 'failed') {
+    const sofar = job.progress === '' ? '' : ` Before that: ${job.progress}.`
+    throw ImportFailed(`${job.error}${sofar}`).with({ isExpected: true })
+  }
   if (job.state === 'finished') {
     const rows = await database.all<JobSourceRow>(listJobSources, [`${job.id}-`])
     return reply
@@ -63,7 +66,6 @@ const sendStatus = async (parts: ImportRouteParts, request: FastifyRequest, repl
 
 const sendErrors = async (parts: ImportRouteParts, request: FastifyRequest, reply: FastifyReply) => {
   const job = await findOwn(parts, request)
-  if (job.state !== 'finished') throw ImportUnknown()
   const { input } = request.query as Addressed['query']
   if (input !== undefined && (typeof input !== 'string' || !/^[1-9]\d{0,8}$/.test(input))) throw ImportInput()
   const rows = await parts.database.all<ErrorRow>(listErrors, [job.id])

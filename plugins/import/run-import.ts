@@ -51,7 +51,7 @@ export const createRunImport = ({ database, resources, clock, allowed, maxFileBy
     let [resumed, failed] = [0, 0]
     await importFiles(
       {
-        ...{ database, session, clock, batchRecords: batch, refusesFiles: true },
+        ...{ database, session, clock, batchRecords: batch },
         transact: job.write,
         fence: job.fence,
         pause: () => job.pause(),

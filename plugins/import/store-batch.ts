@@ -94,6 +94,7 @@ export const storeBatch = async (parts: StoreParts, records: readonly ImportReco
   const ready: BatchRecord[] = []
   for (const record of records)
     try {
+      if (record.fault !== undefined) throw record.fault
       ready.push({ ...record, step: toStep(record.json, parts.type) })
     } catch (error) {
       if (!isRefusal(error)) throw error

@@ -15,7 +15,7 @@ export type SentHeaders = Readonly<Record<string, readonly string[]>>
 /** Throws the reason as an Error that names the header but not its value. */
 export const readHeaders = (lines: readonly unknown[], refuse: (why: string) => Error): SentHeaders => {
   if (lines.length > MAX_HEADERS) throw refuse(`channel.header has more than ${MAX_HEADERS} lines`)
-  const headers: Record<string, string[]> = {}
+  const headers = new Map<string, string[]>()
   for (const [at, line] of lines.entries()) {
     const where = `channel.header[${at}]`
     const colon = typeof line === 'string' ? line.indexOf(':') : -1
@@ -28,7 +28,8 @@ export const readHeaders = (lines: readonly unknown[], refuse: (why: string) => 
     const key = name.toLowerCase()
     if (TAKEN.has(key) || key.startsWith('x-forwarded-'))
       throw refuse(`${where} sets ${key}, which belongs to the connection or to the server`)
-    headers[key] = [...(headers[key] ?? []), value]
+    headers.set(key, [...(headers.get(key) ?? []), value])
   }
-  return headers
+  // Names such as __proto__ are legal, and must not be those of an object's prototype.
+  return Object.assign(Object.create(null), Object.fromEntries(headers))
 }

@@ -71,6 +71,12 @@ export const createSendNotification = (hosts: AllowedHosts, clock: Pick<Clock, '
         resolve,
       )
       asked.on('error', reject)
+      // An answer of 101 is no 'response' and no 'error'.
+      asked.on('upgrade', (response, socket) => {
+        socket.destroy()
+        resolve(response)
+      })
+      asked.on('close', () => reject(new Error('the connection was closed')))
       // A URL with an address is not looked up, so the connection is checked as well.
       asked.on('socket', (socket) =>
         socket.once('connect', () => {

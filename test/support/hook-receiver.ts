@@ -53,7 +53,7 @@ export const startHookReceiver = async (): Promise<HookReceiver> => {
       const one = { method, url, headers, body, number, subscription: String(headers['x-subscription']) }
       all.push(one)
       const { status, headers: more = {} } = receiver.answer
-      if (status < 300 && number > 0) taken.push(one)
+      if (status >= 200 && status < 300 && number > 0) taken.push(one)
       response.writeHead(status, more).end()
     })
   let server = make()
