@@ -1,4 +1,5 @@
 /** Backend services: a client proves itself with a signed assertion and gets a token of its own right. */
+// memory: reads wait there while a transaction is open
 import { randomUUID } from 'node:crypto'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
