@@ -1,8 +1,11 @@
 /** The entries of a batch that are left when the writer lease ran out are refused, as requests are. */
 // database: postgres; of a SQLite file no other server takes over while the process lives
+import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin } from '../../../kernel/index.ts'
+import { chosenKind } from '../../support/database-kinds.ts'
+import { urlOf } from '../../support/replica-servers.ts'
 import { basic, serverWith } from '../../support/server-with.ts'
 
 const ENTRIES = 200
@@ -22,16 +25,22 @@ test('entries that begin when the lease is no longer confirmed are 503, those be
       })
     },
   })
+  const fresh = await chosenKind.fresh()
   const server = await serverWith({
     plugins: [...basic, stalling],
-    settings: { conformance: { update_as_create: true } },
+    settings: { ...fresh.settings, conformance: { update_as_create: true } },
   })
   const headers = { 'content-type': 'application/fhir+json' }
   const patient = JSON.stringify({ resourceType: 'Patient', id: 'a' })
   assert.is((await server.inject({ method: 'PUT', url: '/Patient/a', headers, payload: patient })).statusCode, 201)
   const entry = Array.from({ length: ENTRIES }, () => ({ request: { method: 'GET', url: 'Patient/a' } }))
   const payload = JSON.stringify({ resourceType: 'Bundle', type: 'batch', entry })
+  // No beat is confirmed until the batch is answered, or entries behind the standstill would be answered again.
+  const onlooker = new pg.Client(urlOf(fresh))
+  await onlooker.connect()
+  await onlooker.query('BEGIN; LOCK TABLE cluster_lease')
   const answer = await server.inject({ method: 'POST', url: '/', headers, payload })
+  await onlooker.end()
   assert.is(answer.statusCode, 200)
   const statuses = (answer.json().entry as { response: { status: string } }[]).map(({ response }) =>
     response.status.slice(0, 3),
@@ -42,6 +51,7 @@ test('entries that begin when the lease is no longer confirmed are 503, those be
   assert.equal([...new Set(statuses.slice(50 + AT_ONCE))], ['503'])
   assert.ok(asked < 50 + AT_ONCE, 'the others are not begun')
   await server.stop()
+  await fresh.remove()
 })
 
 test.run()
