@@ -10,7 +10,7 @@ import type { ReadinessBoard } from './readiness.ts'
 import type { ServerError } from './server-error.ts'
 
 const FAILED = 1
-const MOST = 255 // the largest exit code of a process
+const MAX_EXIT_CODE = 255 // the largest exit code of a process
 
 export interface Failure {
   readonly error: ServerError
@@ -43,7 +43,10 @@ export const createFailureBoard = ({ phases, readiness, lifecycles, log }: Failu
       const { key, extras, cause } = error
       log.fatal({ plugin, key, detail: extras.detail, err: cause ?? error }, 'the server has failed')
       if (first !== undefined) return
-      first = { error, exitCode: Number.isInteger(exitCode) && exitCode > 0 && exitCode <= MOST ? exitCode : FAILED }
+      first = {
+        error,
+        exitCode: Number.isInteger(exitCode) && exitCode > 0 && exitCode <= MAX_EXIT_CODE ? exitCode : FAILED,
+      }
       const { now } = phases
       if (now === 'set-up' || now === 'listening' || now === 'ready') {
         phases.enter('failed')

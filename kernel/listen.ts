@@ -68,7 +68,7 @@ const endSocket = (
   { lingerMs }: ConnectionLimits,
 ): void => {
   const { socket } = refusal
-  refusals.tell({ ...refusal, status: error.status })
+  refusals.report({ ...refusal, status: error.status })
   const body = JSON.stringify(toOutcome(error))
   const headers = Object.entries({
     'content-type': 'application/fhir+json; charset=utf-8',
@@ -99,7 +99,7 @@ interface Bare {
   readonly limits: ConnectionLimits
 }
 
-const UNTOLD: BareRefusals = { tell: () => undefined, open: () => undefined }
+const UNREPORTED: BareRefusals = { report: () => undefined, open: () => undefined }
 
 /**
  * Answers what the parser cannot read. A client that has received part of another answer cannot be answered; its
@@ -115,7 +115,7 @@ const refuse = (socket: Socket, error: ParserError, { turns, refusals, limits }:
   const isOwn = state === 'idle' && socket.bytesRead > 0
   const { code, rawPacket, bytesParsed: parsed } = error
   const bytes = Buffer.isBuffer(rawPacket) ? rawPacket : undefined
-  endSocket(fromParser(code, limits), { socket, bytes, parsed }, isOwn ? refusals : UNTOLD, limits)
+  endSocket(fromParser(code, limits), { socket, bytes, parsed }, isOwn ? refusals : UNREPORTED, limits)
 }
 
 const guardServer = ({ server }: FastifyInstance, { turns, refusals, limits }: Bare): void => {
@@ -144,7 +144,7 @@ const guardServer = ({ server }: FastifyInstance, { turns, refusals, limits }: B
  * more events. So a parser that waits for its end gets another stream (preParsing), and Fastify learns here that the
  * client left, which calls the hook onRequestAbort.
  */
-const tellAbort = (request: IncomingMessage, response: ServerResponse): void => {
+const signalAbort = (request: IncomingMessage, response: ServerResponse): void => {
   if (!request.readableEnded) return
   response.on('close', () => {
     if (response.writableFinished) return
@@ -184,7 +184,7 @@ export const createApp = async (
   const bare: Bare = { turns, refusals, limits }
   const handle = (request: IncomingMessage, response: ServerResponse): void => {
     if (front.answers(request, response)) return
-    tellAbort(request, response)
+    signalAbort(request, response)
     app.routing(request, response)
   }
   const app = fastify({

@@ -18,14 +18,14 @@ export interface BareRefusal {
 
 /** Refusals are dropped until `open` sets a listener. */
 export interface BareRefusals {
-  tell(refusal: BareRefusal): void
+  report(refusal: BareRefusal): void
   open(listener: (refusal: BareRefusal) => void): void
 }
 
 export const createBareRefusals = (): BareRefusals => {
   let listener: ((refusal: BareRefusal) => void) | undefined
   return {
-    tell: (refusal) => listener?.(refusal),
+    report: (refusal) => listener?.(refusal),
     open(given) {
       listener = given
     },

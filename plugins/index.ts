@@ -41,15 +41,15 @@ export const firstParty: readonly AnyPlugin[] = [
   exportPlugin, // one kind of that
   reindex, // another one
   cluster, // which of several processes does what
-  limits, // before those that look tokens up, which tell it of unknown ones
+  limits, // before those that look tokens up, which report unknown ones to it
   oidc, // where people log in, for the next one
   smart, // says who calls, and lets nobody else in
-  sync, // tells clients what changes, as those before let them see it
-  subscriptions, // tells their servers
+  sync, // sends changes to clients, as those before let them see
+  subscriptions, // notifies other servers
   metering, // counts what all the others answer
   requestLog, // and logs it
   metrics, // and measures it
-  cors, // tells browsers whose pages may read all of that
+  cors, // announces to browsers whose pages may read all of that
   audit, // records what all the others did
   probes, // may show what all others report
 ]

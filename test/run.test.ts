@@ -1,7 +1,7 @@
 /** `npm test` itself: it ends, counts what it ran, and its exit code says whether all of it passed. */
 // process: its own, because it starts runs of tests
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,29 +12,37 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const RUNNER = [
   'package.json',
   'test/run.ts',
-  ...['file-runner.ts', 'report-cpu.ts', 'test-process.ts', 'tree-cpu.ts'].map((name) => `test/support/${name}`),
+  ...['file-runner.ts', 'report-cpu.ts', 'resolve-sources.ts', 'test-process.ts', 'tree-cpu.ts'].map(
+    (name) => `test/support/${name}`,
+  ),
 ]
 
-/** Runs a tree that has one test, in a folder of its own: other tests read all files of this one. */
-const runTests = async (assertion: string, part = ''): Promise<{ readonly code: unknown; readonly output: string }> => {
+const IMPORTS = "import { test } from 'uvu'\nimport * as assert from 'uvu/assert'\n"
+
+/** Runs a tree with these test files, path → text, in a folder of its own: other tests read all files of this one. */
+const runFiles = async (
+  files: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): Promise<{ readonly code: unknown; readonly output: string }> => {
   const folder = mkdtempSync(join(tmpdir(), 'refhir-run-test-'))
   try {
     for (const file of RUNNER) cpSync(join(root, file), join(folder, file))
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
-    const imports = "import { test } from 'uvu'\nimport * as assert from 'uvu/assert'\n"
-    writeFileSync(join(folder, 'test/planted.test.ts'), `${imports}test('a', () => ${assertion})\ntest.run()\n`)
+    mkdirSync(join(folder, 'test/server'))
+    for (const [path, text] of Object.entries(files))
+      writeFileSync(join(folder, path), `${IMPORTS}${text}\ntest.run()\n`)
     return await new Promise((resolve) => {
-      execFile(
-        process.execPath,
-        ['test/run.ts', ...(part === '' ? [] : [part])],
-        { cwd: folder },
-        (error, stdout, stderr) => resolve({ code: error?.code ?? 0, output: stdout + stderr }),
+      execFile(process.execPath, ['test/run.ts', ...args], { cwd: folder }, (error, stdout, stderr) =>
+        resolve({ code: error?.code ?? 0, output: stdout + stderr }),
       )
     })
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
+
+const runTests = (assertion: string, ...args: readonly string[]) =>
+  runFiles({ 'test/planted.test.ts': `test('a', () => ${assertion})` }, args)
 
 test('a file that passes in a shared process is counted, and the code is 0', async () => {
   const { code, output } = await runTests('assert.ok(true)')
@@ -53,6 +61,46 @@ test('a part of no path is a failure', async () => {
   const { code, output } = await runTests('assert.ok(true)', 'nothing-is-called-so')
   assert.is(output, 'no test file matches\n0 passed, 0 failed\n')
   assert.is(code, 1)
+})
+
+const ON_KINDS = "test('a', () => assert.ok(process.env.TEST_DATABASE))"
+const onKinds = {
+  'test/server/plain.test.ts': ON_KINDS,
+  'test/server/meeting.test.ts': `// memory: reads wait there\n${ON_KINDS}`,
+  'test/server/file.test.ts': `// database: sqlite, because it is a file\n${ON_KINDS}`,
+}
+const planned = async (...args: readonly string[]): Promise<readonly string[]> => {
+  const { output } = await runFiles(onKinds, args)
+  return [...output.matchAll(/^ok {3}test\/server\/(\S+)\.test\.ts on (\w+)/gm)]
+    .map(([, name, kind]) => `${name} ${kind}`)
+    .sort()
+}
+
+test('files of the server run on PostgreSQL and a SQLite file, in memory where they say why, and on fewer where they say so', async () => {
+  const usual = [
+    'file sqlite',
+    'meeting memory',
+    'meeting postgres',
+    'meeting sqlite',
+    'plain postgres',
+    'plain sqlite',
+  ]
+  assert.equal(await planned(), usual)
+})
+
+test('--kinds all runs in memory what could', async () => {
+  assert.equal(await planned('--kinds', 'all', 'plain', 'file'), [
+    'file sqlite',
+    'plain memory',
+    'plain postgres',
+    'plain sqlite',
+  ])
+})
+
+test('another word behind --kinds is refused', async () => {
+  const { code, output } = await runTests('assert.ok(true)', '--kinds', 'some')
+  assert.is(code, 1)
+  assert.match(output, /--kinds some: it can be all/)
 })
 
 test.run()

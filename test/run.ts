@@ -1,23 +1,35 @@
 /**
  * Runs the test files, two at a time, three where they wait for other processes, and closes with `N passed, N failed`.
- * Arguments choose files by a part of their path: `npm test -- server/crud`. Files in test/server run once on every kind
- * of database, but for those that say in a comment why fewer are enough: `// database: sqlite, …` or
- * `// database: sqlite and postgres, …`. Files share processes, but for those of the command line, which start processes
- * themselves, and those that say in a comment why they cannot: `// process: its own, …`. One that fails among others is
- * run again alone, and that counts.
+ * Arguments choose files by a part of their path: `npm test -- server/crud`. Files in test/server run once on PostgreSQL
+ * and once on a SQLite file, but for those that say in a comment why fewer are enough: `// database: sqlite, …` or
+ * `// database: sqlite and postgres, …`. `memory` is SQLite without the file, and runs the same code but for what is listed
+ * in CONTRIBUTING.md under "Kinds of database in tests". Files that test one of these say `// memory: …`, and run on it as
+ * well; `--kinds all` runs the others on it, too. Files share processes, but for those of the command line, which start
+ * processes themselves, and those that say in a comment why they cannot: `// process: its own, …`. One that fails among
+ * others is run again alone, and that counts.
  */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { type Outcome, type Run, runAlone, type SharedProcess, startSharedProcess } from './support/file-runner.ts'
 
-const KINDS = ['postgres', 'sqlite', 'memory'] as const
+const KINDS = ['postgres', 'sqlite'] as const
 const MEMORY = '/dev/shm' // where the system has it, a file system in memory
 const MEMORY_BYTES = 4 * 1024 ** 3 // free there, so that a run has room for its databases
 const CORES = Math.min(2, availableParallelism())
 const FEW = 10 // runs of files, for which compiling ahead takes longer than it saves
+
+const { values: chosen, positionals: wanted } = parseArgs({
+  options: { kinds: { type: 'string' } },
+  allowPositionals: true,
+})
+if (chosen.kinds !== undefined && chosen.kinds !== 'all') {
+  console.error(`--kinds ${chosen.kinds}: it can be all`)
+  process.exit(1)
+}
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 /** Databases of tests need no disk: no test cuts the power, and waiting for the disk takes a tenth of a run. */
@@ -55,10 +67,10 @@ const plan = (file: string): Planned[] => {
     .exec(text)
     ?.slice(1)
     .filter((kind) => kind !== undefined)
-  return (only ?? KINDS).map((kind) => ({ file, kind, isAlone }))
+  const kinds = chosen.kinds === 'all' || /^\/\/ memory: /m.test(text) ? [...KINDS, 'memory'] : KINDS
+  return (only ?? kinds).map((kind) => ({ file, kind, isAlone }))
 }
 
-const wanted = process.argv.slice(2)
 const files = globSync('test/**/*.test.ts', { cwd: root })
   .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
   .sort()

@@ -12,7 +12,7 @@ const ID = 'set' // our name for the query; there is one on the connection
  */
 export const liveQuery = ({ server, query, token = async () => '', onSet, onState }) => {
   let set = new Map()
-  let at // names the state of the set, once it is whole; the server tells what has changed since
+  let at // position of the set, once it is whole; the server sends what has changed since
   let socket
   let timer
   let isSubscribed = false

@@ -27,7 +27,7 @@ const FLAGS: readonly (readonly [RegExp, string])[] = [
   [/^sdc-archiver$/, ARCHIVER],
 ]
 
-const told = (name: string, kind: string, purpose: string | undefined): string | undefined =>
+const noticeOf = (name: string, kind: string, purpose: string | undefined): string | undefined =>
   purpose === undefined ? undefined : `${name} is a ${kind} for what this build does not have yet: ${purpose}`
 
 const find = (table: readonly (readonly [RegExp, string])[], name: string): string | undefined =>
@@ -36,6 +36,6 @@ const find = (table: readonly (readonly [RegExp, string])[], name: string): stri
 const removing = (sentence: string | undefined): string | undefined => sentence && `${sentence}; remove it`
 
 export const notBuilt: NotBuilt = {
-  section: (name) => removing(told(`[${name}]`, 'section', SECTIONS.get(name))),
-  flag: (name) => removing(told(`--${name}`, 'flag', find(FLAGS, name))),
+  section: (name) => removing(noticeOf(`[${name}]`, 'section', SECTIONS.get(name))),
+  flag: (name) => removing(noticeOf(`--${name}`, 'flag', find(FLAGS, name))),
 }

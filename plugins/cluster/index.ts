@@ -41,7 +41,7 @@ export default definePlugin({
       source: follow ?? own,
     })
     if (follow === undefined) return { start: own.start, stop: relay.stop }
-    // The database tells it to the probes.
+    // The database reports it to the probes.
     gate(() => (feed.isFollowing ? undefined : errors.NotFollowing()))
     return {
       start: follow.start,

@@ -112,18 +112,19 @@ export interface Transaction {
   /** Registers an item for the time before COMMIT. It is discarded if the transaction is rolled back. */
   beforeCommit<T>(participant: CommitParticipant<T>, item: T): void
   /**
-   * Calls `tell` once this transaction is committed, before `transact` resolves. Used to update caches. Calls come in the
-   * order in which transactions that write the same rows were committed. `transact` rejects with what it throws.
+   * Calls `listener` once this transaction is committed, before `transact` resolves. Used to update caches: on SQLite nothing
+   * is read from the database between COMMIT and the call. Calls come in the order in which transactions that write the same
+   * rows were committed. `transact` rejects with what it throws.
    */
-  afterCommit(tell: () => void): void
+  afterCommit(listener: () => void): void
   /**
-   * Calls `tell` once, when this transaction has ended, before what `afterCommit` was given and before `transact` resolves
+   * Calls `listener` once, when this transaction has ended, before those of `afterCommit` and before `transact` resolves
    * or rejects. It must not throw. Where `work` runs again, each run is a transaction with an end of its own. On SQLite,
    * which keeps nothing from reading between the statements and the end of a transaction, nothing is called.
    */
-  afterEnd(tell: (outcome: Outcome) => void): void
+  afterEnd(listener: (outcome: Outcome) => void): void
   /**
-   * Tells every server of the database once this transaction is committed: see `ChangeFeed`. It is discarded if the
+   * Publishes to every server of the database once this transaction is committed: see `ChangeFeed`. It is discarded if the
    * transaction is rolled back, or is `shared`. The COMMIT waits for the disk, whatever `asynchronousCommit` says.
    */
   publish(publication: Publication): void
@@ -164,7 +165,7 @@ export interface ThreadReader {
   all<R>(statement: Sql, params: readonly SqlParam[]): MaybePromise<R[]>
 }
 
-/** Plain data that tells a worker thread which database to open. */
+/** Plain data that says to a worker thread which database to open. */
 export interface ThreadReaderLocation {
   readonly path: string
 }
@@ -208,7 +209,7 @@ export interface DatabaseStatus {
    * something; only on PostgreSQL, where processes take turns.
    */
   readonly lease?: { readonly epoch: number; readonly seq: number }
-  /** How far this process tells of the changes of all servers. */
+  /** How far this process has published the changes of all servers. */
   readonly feed?: FeedStatus
 }
 

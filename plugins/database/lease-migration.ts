@@ -1,6 +1,6 @@
 /**
  * The tables of the writer lease. `cluster_mark` is the fence: each commit of the writer checks its epoch there and counts
- * itself. `cluster_lease` tells who the holder is and that it is alive, `cluster_epoch` keeps each takeover. A low
+ * itself. `cluster_lease` shows who the holder is and that it is alive, `cluster_epoch` keeps each takeover. A low
  * fillfactor keeps all versions of the one row in its page, where PostgreSQL removes old ones on the way.
  */
 const columns = {

@@ -1,4 +1,4 @@
-/** What the tables of the writer lease tell of the order of commits, to servers that follow the one that writes. */
+/** Reads the order of commits from the tables of the writer lease, for servers that follow the one that writes. */
 import { type Database, sql } from './contract.ts'
 
 export interface Mark {

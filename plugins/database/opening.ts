@@ -36,7 +36,7 @@ export interface OpenOptions {
   readonly plugins: readonly AnyPlugin[]
   readonly entities: () => Promise<readonly EntitySchema<any>[]>
   readonly lease: LeaseOptions
-  /** Is told what is committed. */
+  /** Publishes what is committed. */
   readonly feed: FeedHub
   readonly clock: Clock
   readonly random: Random

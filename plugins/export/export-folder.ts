@@ -3,13 +3,11 @@ import { constants, createReadStream } from 'node:fs'
 import { lstat, mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { isJobId } from '../jobs/service.ts'
 import { ExportFiles } from './errors.ts'
 
-const JOB = /^[0-9a-f]{32}$/
 const ORPHAN_MS = 3_600_000 // age from which a folder without a job is removed
 const { O_RDONLY, O_NOFOLLOW } = constants
-
-export const isJobId = (id: string): boolean => JOB.test(id)
 
 export interface ExportFolder {
   /** Makes `[export] dir` where it is missing. */

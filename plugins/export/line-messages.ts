@@ -1,4 +1,4 @@
-/** What the main thread and the thread that writes files tell each other. One file is open at a time. */
+/** Messages between the main thread and the thread that writes files. One file is open at a time. */
 
 export interface AddLines {
   /** Bodies as they are stored, one behind the other. */
@@ -33,7 +33,7 @@ export type ToLineThread =
   | { readonly kind: 'finish' }
   | { readonly kind: 'discard' }
 
-/** The error is plain data, because a code such as `ENOSPC` does not survive the way as a property of an Error. */
+/** The error is plain data, because structured cloning of an Error loses a code such as `ENOSPC`. */
 export type FromLineThread =
   | { readonly result: Added | WrittenFile | undefined }
   | { readonly error: { readonly message: string; readonly code: string | undefined } }

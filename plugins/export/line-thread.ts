@@ -1,4 +1,4 @@
-/** The thread of an export: it unpacks bodies, takes their digest and writes them, so that the main thread need not. */
+/** The worker thread of an export: it decompresses bodies, hashes and writes them, so that the main thread stays free. */
 import { platform, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import type { Added, FromLineThread, ToLineThread, WrittenFile } from './line-messages.ts'

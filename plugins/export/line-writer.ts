@@ -1,18 +1,18 @@
-/** Writes the files of an export in a thread: the main thread passes on bodies as the database has them. */
+/** Writes the files of an export in a thread: the main thread sends it the bodies as the database stores them. */
 import { Worker } from 'node:worker_threads'
 import { workerUrl } from '../../kernel/index.ts'
 import type { PackedBody } from '../fhir/service.ts'
 import type { Added, FromLineThread, ToLineThread, WrittenFile } from './line-messages.ts'
 
-const MESSAGE_BYTES = 256 * 1024 // of bodies in one message: copying them is a turn of the main thread
+const MESSAGE_BYTES = 256 * 1024 // of bodies in one message, because the main thread copies them in one turn
 const NO_LIMITS = { lines: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
 
 export interface OpenFile {
   readonly lines: number
   readonly bytes: number
   /**
-   * Adds bodies, until the file has so many lines or bytes. Resolves to the number of those that it took. `aside`: told of the
-   * milliseconds in which the thread worked.
+   * Adds bodies, until the file has so many lines or bytes. Resolves to the number of bodies that it took. `aside` is called
+   * with the milliseconds in which the thread worked.
    */
   add(
     bodies: readonly PackedBody[],
@@ -39,7 +39,7 @@ interface Waiting {
 
 const WORKER = workerUrl(import.meta.url, './line-thread.ts')
 
-/** Bodies that go into one message: some, or a large one. */
+/** Groups bodies into messages; a large body is one of its own. */
 const toMessages = function* (bodies: readonly PackedBody[]): Generator<readonly PackedBody[]> {
   let from = 0
   let size = 0
@@ -54,7 +54,7 @@ const toMessages = function* (bodies: readonly PackedBody[]): Generator<readonly
   if (from < bodies.length) yield bodies.slice(from)
 }
 
-/** A copy, because bytes that are passed to a thread are gone here, and the database may keep these. */
+/** Copies bodies, because bytes that are transferred to a thread are lost here, and the database may still cache these. */
 const copyOf = (bodies: readonly PackedBody[]): Uint8Array<ArrayBuffer> => {
   const all = new Uint8Array(bodies.reduce((sum, { bytes }) => sum + bytes.length, 0))
   let at = 0
@@ -69,11 +69,11 @@ export const createLineWriter = (): LineWriter => {
   let worker: Worker | undefined
   let waiting: Waiting | undefined
 
-  const settle = (tell: (one: Waiting) => void): void => {
+  const settle = (act: (one: Waiting) => void): void => {
     const one = waiting
     waiting = undefined
     worker?.unref()
-    if (one !== undefined) tell(one)
+    if (one !== undefined) act(one)
   }
   const start = (): Worker => {
     const made = new Worker(WORKER)

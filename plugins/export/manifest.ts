@@ -5,7 +5,7 @@ import type { PartRow, Section } from './tables.ts'
 
 const TYPE_OF: Readonly<Partial<Record<Section, string>>> = { deleted: 'Bundle', error: 'OperationOutcome' }
 
-export const toManifest = (
+export const toExportManifest = (
   { id, upto, spec }: Pick<JobRow, 'id' | 'upto' | 'spec'>,
   parts: readonly PartRow[],
   baseUrl: string,

@@ -1,4 +1,4 @@
-/** The patients in a Group at a time: members that are active, in their period. https://hl7.org/fhir/R4/group.html */
+/** Lists the patients of a Group at a time: active members within their period. https://hl7.org/fhir/R4/group.html */
 import { readDateRange } from '../model/service.ts'
 
 const PATIENT = /^Patient\/([A-Za-z0-9\-.]{1,64})(\/_history\/.*)?$/
@@ -10,8 +10,8 @@ interface Member {
 }
 
 /**
- * An end such as 2024-05 is in the period; a bound that is missing is open. Nothing is within a bound that is no date, which
- * can be stored while validation is disabled.
+ * An end such as 2024-05 belongs to the period, and a missing bound is open. A bound that is no date, which can be stored
+ * while validation is disabled, excludes the member.
  */
 const isWithin = ({ start, end }: NonNullable<Member['period']>, at: number): boolean =>
   (start === undefined || (readDateRange(String(start))?.from ?? Number.POSITIVE_INFINITY) <= at) &&

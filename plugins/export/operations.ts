@@ -2,16 +2,16 @@
 import type { Random } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Invocation, Operation, OperationParameter } from '../fhir/service.ts'
-import { type Jobs, ownerOf } from '../jobs/service.ts'
+import { type Jobs, newJobId, ownerOf } from '../jobs/service.ts'
 import { ExportBusy, ExportInBundle, ExportOff } from './errors.ts'
 import type { ExportSpec } from './export-spec.ts'
 import { readSpec, type SpecParts } from './read-spec.ts'
 
-export const KIND = 'export'
-const MOST_OPEN = 2 // exports of a caller at a time
+export const EXPORT_KIND = 'export'
+const MAX_OPEN = 2 // exports of a caller at a time
 const BUSY_SECONDS = 60
 
-export interface OperationParts {
+export interface ExportOperationParts {
   readonly database: Database
   readonly jobs: Jobs
   readonly random: Random
@@ -47,19 +47,25 @@ const LEVELS = [
   { level: 'group', levels: ['instance'], types: ['Group'], definition: 'group-export', of: 'the data of a Group' },
 ] as const
 
-const kickOff = async (parts: OperationParts, invocation: Invocation, level: ExportSpec['level']) => {
+const kickOff = async (parts: ExportOperationParts, invocation: Invocation, level: ExportSpec['level']) => {
   const { database, jobs, random, late } = parts
   const { request, interaction, ruling } = invocation
   if (interaction.entry !== undefined) throw ExportInBundle()
   const { spec: specParts, store } = late()
   const spec = await readSpec(specParts, invocation, level)
   const owner = ownerOf(request.caller)
-  const id = random.id().replaceAll('-', '').toLowerCase()
+  const id = newJobId(random)
   await store.settle()
   await database.transact(async (transaction) => {
-    if ((await jobs.countOpen(transaction, { kind: KIND, ...owner })) >= MOST_OPEN)
-      throw ExportBusy(MOST_OPEN).with({ headers: { 'retry-after': String(BUSY_SECONDS) } })
-    const job = { id, kind: KIND, ...owner, spec: JSON.stringify(spec), ruling: JSON.stringify(ruling.restrictions) }
+    if ((await jobs.countOpen(transaction, { kind: EXPORT_KIND, ...owner })) >= MAX_OPEN)
+      throw ExportBusy(MAX_OPEN).with({ headers: { 'retry-after': String(BUSY_SECONDS) } })
+    const job = {
+      id,
+      kind: EXPORT_KIND,
+      ...owner,
+      spec: JSON.stringify(spec),
+      ruling: JSON.stringify(ruling.restrictions),
+    }
     await jobs.enqueue(transaction, { ...job, upto: store.closeTime() })
   })
   jobs.wake()
@@ -85,7 +91,7 @@ const describe = ({ levels, definition, of, level, ...more }: (typeof LEVELS)[nu
   requestClass: 'export' as const,
 })
 
-export const exportOperations = (parts: OperationParts): readonly Operation[] =>
+export const exportOperations = (parts: ExportOperationParts): readonly Operation[] =>
   LEVELS.map((level) => ({
     ...describe(level),
     isWriters: true,

@@ -1,6 +1,6 @@
 /**
- * One file of an export, in a thread: written under another name, on disk, then renamed. It is made anew and through no link,
- * whatever somebody has put into the folder. Synchronous, because nobody else waits for the thread.
+ * One file of an export: it is written under a temporary name, synced, then renamed. It is always created, never opened
+ * through a link, as others may be able to write to the folder. It runs in a thread of its own, so it is synchronous.
  */
 import { createHash } from 'node:crypto'
 import { closeSync, constants, fsyncSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'

@@ -19,7 +19,7 @@ import type { ExportSpec } from './export-spec.ts'
 import { membersOf } from './members-of.ts'
 
 const FORMATS: ReadonlySet<string> = new Set(['application/fhir+ndjson', 'application/ndjson', 'ndjson'])
-const MOST_PATIENTS = 1_000
+const MAX_PATIENTS = 1_000
 const SHOWN = 100 // characters of what was sent
 const RIGHTS: readonly Right[] = ['r', 's']
 const NEXT_FILTER = /,(?=[A-Z][A-Za-z]*\?)/
@@ -54,7 +54,7 @@ const whyNot = (parts: SpecParts, level: ExportSpec['level'], type: string): str
 const isClosed = (ruling: Ruling, type: string): boolean =>
   RIGHTS.some((right) => extent(ruling, type, right) === 'none')
 
-/** Whether the caller may have resources of the type. Throws 403 where that cannot be told by a resource alone. */
+/** Whether the caller may have resources of the type. Throws 403 where a resource alone does not show that. */
 const isGranted = async ({ ruling, data }: Invocation, type: string): Promise<boolean> => {
   if (isClosed(ruling, type)) return false
   if (RIGHTS.every((right) => extent(ruling, type, right) === 'all')) return true
@@ -144,7 +144,7 @@ const readPatients = async (
 ): Promise<readonly string[] | undefined> => {
   const given = inputs.all<{ readonly reference?: unknown }>('patient')
   if (given.length === 0) return undefined
-  if (given.length > MOST_PATIENTS) throw ExportPatients(MOST_PATIENTS)
+  if (given.length > MAX_PATIENTS) throw ExportPatients(MAX_PATIENTS)
   const found = new Set<string>()
   for (const { reference } of given) {
     const shown = String(reference).slice(0, SHOWN)

@@ -2,15 +2,24 @@
 import { pipeline } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
-import { type Clock, type Interaction, type RequestContext, type Runners, toServerError } from '../../kernel/index.ts'
+import type { Clock, RequestContext, Runners } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Resources } from '../fhir/service.ts'
-import { isOwner, type JobRow, type Jobs, type PollLimit } from '../jobs/service.ts'
+import {
+  auditRefusals,
+  emitJobAudit,
+  isJobId,
+  isOwner,
+  type JobRow,
+  type Jobs,
+  type PollLimit,
+  sendProgress,
+} from '../jobs/service.ts'
 import { checkFileRights } from './check-file-rights.ts'
 import { ExportFailed, ExportPart, ExportPolled, ExportUnknown } from './errors.ts'
-import { type ExportFolder, isJobId } from './export-folder.ts'
-import { toManifest } from './manifest.ts'
-import { KIND } from './operations.ts'
+import type { ExportFolder } from './export-folder.ts'
+import { toExportManifest } from './manifest.ts'
+import { EXPORT_KIND } from './operations.ts'
 import { type PartRow, readParts } from './tables.ts'
 import { restrictionsOf } from './write-parts.ts'
 
@@ -18,7 +27,7 @@ const NDJSON = 'application/fhir+ndjson'
 const FHIR_JSON = 'application/fhir+json; charset=utf-8'
 const JSON_TYPE = 'application/json'
 
-export interface RouteParts {
+export interface ExportRouteParts {
   readonly database: Database
   readonly jobs: Jobs
   readonly resources: Resources
@@ -34,16 +43,16 @@ interface Addressed {
 }
 
 /** The job, if it is the caller's and is still there. Throws 404. */
-const findOwn = async ({ jobs }: RouteParts, ctx: RequestContext, id: string): Promise<JobRow> => {
+const findOwn = async ({ jobs }: ExportRouteParts, ctx: RequestContext, id: string): Promise<JobRow> => {
   const job = isJobId(id) ? await jobs.find(id) : undefined
-  if (job === undefined || job.kind !== KIND || job.state === 'cancelled' || !isOwner(job, ctx.caller))
+  if (job === undefined || job.kind !== EXPORT_KIND || job.state === 'cancelled' || !isOwner(job, ctx.caller))
     throw ExportUnknown()
   return job
 }
 
 const isOver = ({ expires }: JobRow, clock: Clock): boolean => Number(expires) > 0 && Number(expires) <= clock.now()
 
-const sendStatus = async (parts: RouteParts, { ctx, params }: FastifyRequest, reply: FastifyReply) => {
+const sendStatus = async (parts: ExportRouteParts, { ctx, params }: FastifyRequest, reply: FastifyReply) => {
   const { database, clock, polls } = parts
   const job = await findOwn(parts, ctx, (params as Addressed['params']).job)
   if (isOver(job, clock)) throw ExportUnknown()
@@ -54,16 +63,11 @@ const sendStatus = async (parts: RouteParts, { ctx, params }: FastifyRequest, re
     return reply
       .header('expires', new Date(Number(job.expires)).toUTCString())
       .type(JSON_TYPE)
-      .send(JSON.stringify(toManifest(job, rows, ctx.baseUrl)))
+      .send(JSON.stringify(toExportManifest(job, rows, ctx.baseUrl)))
   }
-  const { seconds, isEarly } = polls.asked(job.id, clock.now() - Number(job.created))
-  const headers = { 'retry-after': String(seconds) }
-  if (isEarly) throw ExportPolled(seconds).with({ headers })
-  const progress = job.progress === '' ? (job.state === 'queued' ? 'waiting' : 'begun') : job.progress
-  return reply
-    .code(202)
-    .headers({ ...headers, 'x-progress': progress })
-    .send()
+  const { seconds, isEarly } = polls.poll(job.id, clock.now() - Number(job.created))
+  if (isEarly) throw ExportPolled(seconds).with({ headers: { 'retry-after': String(seconds) } })
+  return sendProgress(reply, job, seconds)
 }
 
 /** The part that `?part=` names, or the only one. Throws 400, 404. */
@@ -79,18 +83,24 @@ const findPart = (rows: readonly PartRow[], text: unknown): PartRow => {
 const acceptsGzip = (header: unknown): boolean =>
   typeof header === 'string' && /(^|,)\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*(,|$))[\d.]+\s*)?(,|$)/i.test(header)
 
-const sendFile = async (parts: RouteParts, request: FastifyRequest, reply: FastifyReply) => {
+const sendFile = async (parts: ExportRouteParts, request: FastifyRequest, reply: FastifyReply) => {
   const { database, resources, folder, run, clock } = parts
   const { ctx, headers, params, query } = request
   const job = await findOwn(parts, ctx, (params as Addressed['params']).job)
   if (job.state !== 'finished' || isOver(job, clock)) throw ExportUnknown()
   const rows = await database.all<PartRow>(readParts, [job.id])
   const { section, type, file, bytes, lines } = findPart(rows, (query as Addressed['query']).part)
-  // What was ignored is no data.
+  // The section of notes holds no data, so it needs no rights.
   if (section !== 'error') checkFileRights(await resources.as(ctx).ruling(type), restrictionsOf(job), type)
   const stream = await folder.read(job.id, file, Number(bytes))
   try {
-    await told(run, ctx, { operation: 'export-file', type: section === 'error' ? undefined : type }, 200, Number(lines))
+    await emitJobAudit(
+      run,
+      ctx,
+      { operation: 'export-file', type: section === 'error' ? undefined : type },
+      200,
+      Number(lines),
+    )
   } catch (error) {
     stream.destroy()
     throw error
@@ -102,22 +112,11 @@ const sendFile = async (parts: RouteParts, request: FastifyRequest, reply: Fasti
   return reply.header('content-encoding', 'gzip').send(packed)
 }
 
-const told = async (
-  { onAudit }: Runners,
-  request: RequestContext,
-  interaction: Pick<Interaction, 'operation' | 'type'>,
-  status: number,
-  count?: number,
-): Promise<void> => {
-  const details = count === undefined ? undefined : { count }
-  await onAudit?.({ request, interaction: { kind: 'operation', ...interaction }, status, details })
-}
-
-const end = async (parts: RouteParts, { ctx, params }: FastifyRequest, reply: FastifyReply) => {
+const end = async (parts: ExportRouteParts, { ctx, params }: FastifyRequest, reply: FastifyReply) => {
   const { jobs, run } = parts
   const { id } = await findOwn(parts, ctx, (params as Addressed['params']).job)
   if (!((await jobs.cancel(id)) || (await jobs.remove(id)))) throw ExportUnknown()
-  await told(run, ctx, { operation: 'export-delete' }, 202)
+  await emitJobAudit(run, ctx, { operation: 'export-delete' }, 202)
   const issue = [
     { severity: 'information', code: 'informational', diagnostics: 'The export and its files are deleted.' },
   ]
@@ -127,21 +126,11 @@ const end = async (parts: RouteParts, { ctx, params }: FastifyRequest, reply: Fa
     .send(JSON.stringify({ resourceType: 'OperationOutcome', issue }))
 }
 
-type Answer = (parts: RouteParts, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
-
 export const exportRoutes =
-  (parts: RouteParts): FastifyPluginCallback =>
+  (parts: ExportRouteParts): FastifyPluginCallback =>
   (app, _options, done) => {
-    const answering =
-      (answer: Answer, operation: string) =>
-      async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-        try {
-          return await answer(parts, request, reply)
-        } catch (error) {
-          await told(parts.run, request.ctx, { operation }, toServerError(error).status)
-          throw error
-        }
-      }
+    const answering = (answer: typeof sendStatus, operation: string) =>
+      auditRefusals(parts.run, operation, (request, reply) => answer(parts, request, reply))
     const config = { requestClass: 'read', relay: true } as const
     app.get('/export/:job', { config }, answering(sendStatus, 'export-status'))
     app.get('/export/:job/file', { config }, answering(sendFile, 'export-file'))

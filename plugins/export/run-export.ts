@@ -1,7 +1,7 @@
 /** One attempt at an export. */
 import type { Database } from '../database/service.ts'
 import type { AsOfOptions, AsOfResource, Resources, Session } from '../fhir/service.ts'
-import { callerOf, type RunningJob } from '../jobs/service.ts'
+import { callerOfJob, type RunningJob } from '../jobs/service.ts'
 import type { ResourceType } from '../model/service.ts'
 import type { ExportFolder } from './export-folder.ts'
 import type { ExportSpec } from './export-spec.ts'
@@ -11,7 +11,7 @@ import { restrictionsOf, writeParts } from './write-parts.ts'
 
 const PURPOSE = 'export'
 
-export interface RunParts {
+export interface ExportRunParts {
   readonly database: Database
   readonly resources: Resources
   readonly folder: ExportFolder
@@ -38,13 +38,13 @@ const patientsOf = async (
 }
 
 export const createRunExport =
-  ({ database, resources, folder, types }: RunParts) =>
+  ({ database, resources, folder, types }: ExportRunParts) =>
   async (job: RunningJob): Promise<void> => {
     const spec = JSON.parse(job.spec) as ExportSpec
     const { baseUrl, filters } = spec
     const { signal } = job
     const server = resources.as({ kind: 'internal', purpose: PURPOSE, baseUrl, signal })
-    const caller = callerOf(job)
+    const caller = callerOfJob(job)
     const restrictions = restrictionsOf(job)
     const session = resources.as({ kind: 'stored', caller, restrictions, purpose: PURPOSE, baseUrl, signal })
     const filterOf = async (type: string) => {

@@ -8,7 +8,7 @@ import type { Model } from '../model/service.ts'
 import type { Searches } from '../search/service.ts'
 import type { Storage } from '../storage/service.ts'
 import { createExportFolder } from './export-folder.ts'
-import { exportOperations, KIND } from './operations.ts'
+import { EXPORT_KIND, exportOperations } from './operations.ts'
 import { exportRoutes } from './routes.ts'
 import { createRunExport } from './run-export.ts'
 import { deleteParts } from './tables.ts'
@@ -32,7 +32,7 @@ export interface ExportParts {
 export const setUpExport = (parts: ExportParts): Lifecycle => {
   const { dir, database, jobs, fhir, resources, model, searches, storage, run, routes, clock, random, log } = parts
   const folder = createExportFolder(dir)
-  const server = resources.as({ kind: 'internal', purpose: KIND })
+  const server = resources.as({ kind: 'internal', purpose: EXPORT_KIND })
   const late = () => ({
     store: storage.store,
     spec: {
@@ -46,7 +46,7 @@ export const setUpExport = (parts: ExportParts): Lifecycle => {
   for (const operation of exportOperations({ database, jobs, random, late })) fhir.operation(operation)
   routes(exportRoutes({ database, jobs, resources, folder, polls: createPollLimit(clock), run, clock }))
   jobs.add({
-    kind: KIND,
+    kind: EXPORT_KIND,
     run: createRunExport({ database, resources, folder, types: () => model.catalog.types }),
     forget: (transaction, id) => transaction.run(deleteParts, [id]),
     discard: folder.remove,
@@ -58,7 +58,7 @@ export const setUpExport = (parts: ExportParts): Lifecycle => {
       await folder
         .prepare()
         .catch((error) => log.warn({ err: error }, 'the folder of [export] dir cannot be made; exports will fail'))
-      close = jobs.open(KIND)
+      close = jobs.open(EXPORT_KIND)
     },
     stop: async () => close?.(),
   }

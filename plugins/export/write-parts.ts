@@ -1,6 +1,6 @@
 /**
- * Writes the files of an export, part by part. Only a finished part counts: the next attempt goes on behind the last one.
- * What is in a part depends on the job alone, so any server writes the same.
+ * Writes the files of an export, part by part. Only finished parts count: the next attempt continues behind the last one.
+ * The content of a part depends on the job alone, so every server writes the same.
  */
 import { isServerError, type Restriction } from '../../kernel/index.ts'
 import { type AsOfOptions, type AsOfResource, type PackedBody, present, type Session } from '../fhir/service.ts'
@@ -12,13 +12,13 @@ import type { ExportSpec } from './export-spec.ts'
 import { createLineWriter, type LineWriter, type OpenFile } from './line-writer.ts'
 import { type PartRow, putPart, type Section } from './tables.ts'
 
-const MOST_LINES = 50_000
-const MOST_BYTES = 64 * 1024 * 1024
-const MOST = { lines: MOST_LINES, bytes: MOST_BYTES }
-const DELETIONS = 500 // in one Bundle
+const MAX_LINES = 50_000
+const MAX_BYTES = 64 * 1024 * 1024
+const MAX_PART = { lines: MAX_LINES, bytes: MAX_BYTES }
+const MAX_DELETIONS = 500 // in one Bundle
 
-/** What an attempt at an export has. */
-export interface AttemptParts {
+/** The job and the data of one attempt at an export. */
+export interface ExportAttempt {
   readonly job: RunningJob
   readonly spec: ExportSpec
   readonly session: Session
@@ -31,7 +31,7 @@ export interface AttemptParts {
   readonly filterOf: (type: string) => Promise<((resource: AsOfResource) => boolean) | undefined>
 }
 
-interface PartsParts extends AttemptParts {
+interface PartsParts extends ExportAttempt {
   readonly writer: LineWriter
 }
 
@@ -40,7 +40,7 @@ interface Unit {
   readonly type: string
 }
 
-/** What a part is made of. */
+/** The resources of a part, by their keys. */
 type Bounds = Pick<PartRow, 'part' | 'section' | 'type' | 'after_rid'> & { readonly upto?: number }
 
 /** The elements that concern a type; undefined where the whole resource is shown. */
@@ -49,7 +49,7 @@ const elementsFor = ({ elements }: ExportSpec, type: string): readonly string[] 
   return own.length === 0 ? undefined : own
 }
 
-/** What goes into the file for a resource. */
+/** Returns the line of a resource. */
 const toLine = ({ spec, types }: PartsParts, type: string): ((resource: AsOfResource) => PackedBody) => {
   const elements = elementsFor(spec, type)
   if (elements === undefined) return ({ packed }) => packed
@@ -85,7 +85,7 @@ const fillDeletions = async (
   { job }: PartsParts,
   file: OpenFile,
   { after_rid: after, upto = Number.POSITIVE_INFINITY }: Bounds,
-  told: (lines: number) => void,
+  onLines: (lines: number) => void,
 ): Promise<Filled> => {
   let urls: string[] = []
   let last = after
@@ -96,17 +96,17 @@ const fillDeletions = async (
   }
   for await (const resources of found) {
     for (const { key, type, id } of resources) {
-      if (key > upto || count >= MOST_LINES || file.bytes >= MOST_BYTES) {
+      if (key > upto || count >= MAX_LINES || file.bytes >= MAX_BYTES) {
         await flush()
         return { upto: last, isLast: false }
       }
       urls.push(`${type}/${id}`)
       last = key
       count += 1
-      if (urls.length === DELETIONS) await flush()
+      if (urls.length === MAX_DELETIONS) await flush()
     }
     await job.pause()
-    told(count)
+    onLines(count)
   }
   await flush()
   return { upto: last, isLast: true }
@@ -118,12 +118,12 @@ const fillResources = async (
   parts: PartsParts,
   file: OpenFile,
   { type, after_rid: after, upto = Number.POSITIVE_INFINITY }: Bounds,
-  told: (lines: number) => void,
+  onLines: (lines: number) => void,
 ): Promise<Filled> => {
   const { job, spec } = parts
   const passes = await parts.filterOf(type)
   const line = toLine(parts, type)
-  // Without these two the main thread does not look into a resource.
+  // Otherwise the main thread reads no resource, and need not pause for each.
   const looks = passes !== undefined || elementsFor(spec, type) !== undefined
   let last = after
   for await (const resources of found) {
@@ -138,11 +138,11 @@ const fillResources = async (
       const rest = looks ? job.pause() : undefined
       if (rest !== undefined) await rest
     }
-    const taken = await file.add(bodies, MOST, (aside) => job.resume(aside))
+    const taken = await file.add(bodies, MAX_PART, (aside) => job.resume(aside))
     last = keys[taken - 1] ?? last
     if (taken < bodies.length || (resources.at(-1)?.key ?? 0) > upto) return { upto: last, isLast: false }
     await job.pause()
-    told(file.lines)
+    onLines(file.lines)
   }
   return { upto: last, isLast: true }
 }
@@ -151,7 +151,7 @@ const fill = async (
   parts: PartsParts,
   file: OpenFile,
   bounds: Bounds,
-  told: (lines: number) => void,
+  onLines: (lines: number) => void,
 ): Promise<Filled> => {
   const { job, spec, session, patients } = parts
   const { section, type, after_rid: after } = bounds
@@ -165,15 +165,15 @@ const fill = async (
     pause: () => job.pause(),
     resume: (aside) => job.resume(aside),
   })
-  return (deleted ? fillDeletions : fillResources)(found, parts, file, bounds, told)
+  return (deleted ? fillDeletions : fillResources)(found, parts, file, bounds, onLines)
 }
 
-/** Writes one part and its row. The file of an attempt that fails, or is over, is removed. */
-const writePart = async (parts: PartsParts, bounds: Bounds, told: (lines: number) => void): Promise<PartRow> => {
+/** Writes one part and its row. Removes the file of an attempt that fails or has ended. */
+const writePart = async (parts: PartsParts, bounds: Bounds, onLines: (lines: number) => void): Promise<PartRow> => {
   const { job, path, writer } = parts
   const file = await writer.open(path, `${bounds.part}-${job.attempt}.ndjson`)
   try {
-    const { upto, isLast } = await fill(parts, file, bounds, told)
+    const { upto, isLast } = await fill(parts, file, bounds, onLines)
     job.signal.throwIfAborted()
     const written = await file.finish()
     const { part, section, type, after_rid } = bounds
@@ -193,7 +193,7 @@ const writePart = async (parts: PartsParts, bounds: Bounds, told: (lines: number
   } catch (error) {
     await file.discard().catch(() => undefined)
     if (isServerError(error) || job.signal.aborted) throw error
-    // What Node says of a file names the folder.
+    // Errors of Node name the folder, which clients must not see.
     throw (error as NodeJS.ErrnoException).code === undefined ? error : ExportFiles().with({ cause: error })
   }
 }
@@ -209,19 +209,19 @@ const writeAll = async (parts: PartsParts, done: readonly PartRow[]): Promise<vo
   const units = unitsOf(spec)
   let total = done.reduce((sum, { lines }) => sum + lines, 0)
   let at = 0
-  const told = (type: string) => (lines: number) =>
-    job.tell(`${type}: ${total + lines} resources, ${at} of ${units.length} types done`)
+  const report = (type: string) => (lines: number) =>
+    job.report(`${type}: ${total + lines} resources, ${at} of ${units.length} types done`)
   for (const row of done) {
     if (row.file === '' || (await folder.has(job.id, row.file, row.bytes))) continue
-    await writePart(parts, { ...row, upto: row.upto_rid }, told(row.type))
+    await writePart(parts, { ...row, upto: row.upto_rid }, report(row.type))
   }
   let next = Math.max(0, ...done.map(({ part }) => part)) + 1
   for (const { section, type } of units) {
     const own = done.filter((row) => row.section === section && row.type === type)
     let last = own.at(-1)
     while (last?.is_last !== 1) {
-      told(type)(0)
-      last = await writePart(parts, { part: next, section, type, after_rid: last?.upto_rid ?? 0 }, told(type))
+      report(type)(0)
+      last = await writePart(parts, { part: next, section, type, after_rid: last?.upto_rid ?? 0 }, report(type))
       next += 1
       total += last.lines
     }
@@ -230,7 +230,7 @@ const writeAll = async (parts: PartsParts, done: readonly PartRow[]): Promise<vo
 }
 
 /** `done`: the parts that earlier attempts have finished. */
-export const writeParts = async (parts: AttemptParts, done: readonly PartRow[]): Promise<void> => {
+export const writeParts = async (parts: ExportAttempt, done: readonly PartRow[]): Promise<void> => {
   const writer = createLineWriter()
   try {
     await writeAll({ ...parts, writer }, done)
@@ -239,6 +239,6 @@ export const writeParts = async (parts: AttemptParts, done: readonly PartRow[]):
   }
 }
 
-/** Restrictions as the job has them. */
+/** The restrictions that the job stores. */
 export const restrictionsOf = ({ ruling }: Pick<RunningJob, 'ruling'>): readonly Restriction[] =>
   JSON.parse(ruling) as readonly Restriction[]

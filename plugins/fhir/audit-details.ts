@@ -3,11 +3,11 @@ import type { FactDetails, OwnUrl, Runners } from '../../kernel/index.ts'
 import type { PatientSubjects } from '../search/service.ts'
 import type { StoredVersion } from '../storage/service.ts'
 
-type Told = Pick<Runners, 'onAudit'>
+type AuditRunner = Pick<Runners, 'onAudit'>
 
 export interface AuditDetails {
   /** Details of one version that was shown; undefined when no plugin taps `onAudit`. */
-  of(run: Told, version: StoredVersion | undefined, ownUrl: OwnUrl | undefined): FactDetails | undefined
+  of(run: AuditRunner, version: StoredVersion | undefined, ownUrl: OwnUrl | undefined): FactDetails | undefined
   /** The patients of several versions, each once. Mostly all versions belong to one patient. */
   patients(versions: readonly StoredVersion[], ownUrl: OwnUrl | undefined): readonly string[]
 }
@@ -28,7 +28,7 @@ export const createAuditDetails = (patientSubjects: Pick<PatientSubjects, 'ofVer
 
 /** Details of a read of several versions: their patients, and the query. Empty when no plugin taps `onAudit`. */
 export const withAuditDetails = (
-  run: Told,
+  run: AuditRunner,
   patients: () => readonly string[],
   query: () => string,
 ): { readonly details?: FactDetails } => (run.onAudit === null ? {} : { details: { query, patients } })

@@ -26,7 +26,7 @@ export interface View {
  * Adds the transaction to the facts of reads in it. A plugin that stores a fact must use that transaction, because it
  * cannot open another one meanwhile.
  */
-const telling = (run: Runners, transaction: Transaction): Runners => {
+const emitting = (run: Runners, transaction: Transaction): Runners => {
   const { onAudit } = run
   return onAudit === null ? run : { ...run, onAudit: (fact) => onAudit({ ...fact, transaction }) }
 }
@@ -35,7 +35,7 @@ const telling = (run: Runners, transaction: Transaction): Runners => {
 export const inside = ({ run, reads, search, access, updateAsCreate }: View, transaction: Transaction): View => ({
   transaction,
   updateAsCreate,
-  run: telling(run, transaction),
+  run: emitting(run, transaction),
   reads: reads.within(transaction),
   search: search.inside(transaction),
   access: access.inside(transaction),

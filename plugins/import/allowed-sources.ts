@@ -1,11 +1,11 @@
-/** Where $import may read files: hosts and directories that the operator has listed. */
+/** Hosts and directories that the operator has listed, from which $import may read files. */
 import { isAbsolute, normalize, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ImportSourceRefused, ImportUrl, SourceSetting } from './errors.ts'
 
 const SHOWN = 200 // characters of a URL in messages
 
-/** A file that may be read. A directory is one of the list; whether a link leads out of it is known when the file is opened. */
+/** A file that may be read. `directory`: the listed one; opening the file checks whether a link leads out of it. */
 export type AllowedFile =
   | { readonly kind: 'https'; readonly url: URL; readonly isInside: boolean }
   | { readonly kind: 'file'; readonly path: string; readonly directory: string }
@@ -40,7 +40,7 @@ export const createAllowedSources = (sources: readonly string[], insideHosts: re
     urls.some(({ host, pathname }) => {
       if (url.host !== host) return false
       const folder = pathname.endsWith('/') ? pathname : `${pathname}/`
-      // A server may take %2f for a slash, and %2e%2e%2f for the way out of the folder.
+      // A server may decode %2f to a slash, so that %2e%2e%2f would lead out of the folder.
       return url.pathname.startsWith(folder) && (pathname === '/' || !/%2f|%5c/i.test(url.pathname))
     })
 

@@ -1,4 +1,4 @@
-/** [import]. */
+/** Settings of the section [import]. */
 import { Type } from '../../kernel/index.ts'
 
 export const importSection = Type.Object({

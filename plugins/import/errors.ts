@@ -21,6 +21,19 @@ export const TooLong = defineError(
   'too-long',
   'A resource or Bundle may have %s {byte|bytes} in a file; this one has more.',
 )
+export const NotText = defineError('import/not-utf8', 400, 'structure', 'It is not valid UTF-8.')
+export const EntryKind = defineError(
+  'import/entry-kind',
+  400,
+  'not-supported',
+  'Its type in the archive is %s, which is not read.',
+)
+export const TooBlank = defineError(
+  'import/too-blank',
+  400,
+  'too-costly',
+  'It has more than %s {byte|bytes} of blank lines between two records, so the rest of it was not read.',
+)
 export const NoJson = defineError('import/no-json', 400, 'structure', 'It is no JSON object: %s.')
 export const NoType = defineError('import/no-type', 400, 'required', 'It has no resourceType.')
 export const EntryWithoutResource = defineError(

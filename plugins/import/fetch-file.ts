@@ -13,8 +13,8 @@ import { ImportUrl, SourceAddress, SourceAway, SourceRedirects, SourceStatus } f
 import type { OpenedFile } from './find-sources.ts'
 
 const IDLE_MS = 60_000 // without a byte, while connecting too
-const WHOLE_MS = 24 * 3_600_000 // of one file
-const MOST_REDIRECTS = 3
+const FILE_MS = 24 * 3_600_000 // for one file
+const MAX_REDIRECTS = 3
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 type Remote = Extract<AllowedFile, { kind: 'https' }>
@@ -66,7 +66,7 @@ const ask = ({ url, isInside }: Remote, name: string, signal: AbortSignal): Prom
     asked.end()
   })
 
-/** What goes wrong on the way may go right the next time. */
+/** A failed connection is a 503, because another try may succeed. */
 const toAway = (error: unknown, name: string): Error =>
   isServerError(error) ? error : SourceAway(name).with({ cause: error, detail: String(error) })
 
@@ -80,12 +80,12 @@ async function* bytesOf(response: IncomingMessage, name: string): AsyncGenerator
   }
 }
 
-/** Throws 4xx for what another try would not change, and 503. */
+/** Throws 503 where another try may succeed, and 4xx where none would. */
 export const fetchFile = async ({ allowed, deadline, signal }: FetchParts, from: Remote): Promise<OpenedFile> => {
   const name = shownUrl(from.url)
-  const until = AbortSignal.any([signal, deadline(WHOLE_MS)])
+  const until = AbortSignal.any([signal, deadline(FILE_MS)])
   let file = from
-  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects += 1) {
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const response = await ask(file, name, until).catch((error) => {
       throw toAway(error, name)
     })
@@ -96,7 +96,7 @@ export const fetchFile = async ({ allowed, deadline, signal }: FetchParts, from:
     if (isPassing(status)) throw SourceAway(name).with({ detail: `status ${status}` })
     if (!REDIRECTS.has(status) || location === undefined) throw SourceStatus(name, status)
     const next = allowed.find(URL.parse(location, file.url.href)?.href ?? '')
-    // From a host to a directory of this machine.
+    // A host must not redirect to a directory of this machine.
     if (next.kind !== 'https') throw ImportUrl(shownUrl(new URL(location, file.url.href)))
     file = next
   }

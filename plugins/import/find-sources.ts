@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream, readdirSync, realpathSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { NothingToImport, PathKind, PathMissing } from './errors.ts'
+import { printable } from './printable.ts'
 
 /** Endings of files that can be imported. */
 export const ENDINGS = ['.ndjson', '.jsonl', '.json', '.ndjson.gz', '.jsonl.gz', '.json.gz', '.tar', '.tar.gz', '.tgz']
@@ -19,7 +20,7 @@ export interface ImportSource {
   readonly form?: 'lines'
   /** The only type of its resources; any type where this is left out. */
   readonly type?: string
-  /** Opens the file from its beginning. Resolves to its bytes, and to a text that is another one when the file has changed. */
+  /** Opens the file from its beginning. Its `mark` is another text when the file has changed; empty where `id` changes. */
   open(): Promise<OpenedFile>
 }
 
@@ -40,7 +41,7 @@ const sourceOf = (path: string, name: string): ImportSource => {
     bytes: createReadStream(real, { highWaterMark: CHUNK }) as AsyncIterable<Buffer>,
     mark: '',
   })
-  return { id, name, bytes: size, open }
+  return { id, name: printable(name), bytes: size, open }
 }
 
 const filesIn = (folder: string): ImportSource[] =>

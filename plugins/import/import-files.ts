@@ -1,4 +1,4 @@
-/** Imports files: each is tried until no more of its records find what they refer to. */
+/** Imports files, and tries each again as long as more of its records have references that can be resolved. */
 import type { Clock } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Session } from '../fhir/service.ts'
@@ -18,8 +18,6 @@ export interface FilesParts extends Pick<SourceParts, 'transact' | 'fence' | 'ba
   readonly resume?: () => void
   /** Awaited after each batch. */
   readonly pause?: () => Promise<void> | undefined
-  /** Where one file cannot be read, it is refused, and the others are imported. */
-  readonly refusesFiles?: true
 }
 
 /** One try over some of the files. */
@@ -33,7 +31,7 @@ type Options = Pick<ImportOptions, 'isDryRun' | 'isAgain' | 'parallel'>
 
 /** What all tries of one import share. */
 const createRun = (
-  { database, session, clock, listener, transact, fence, batchRecords, note, pause, resume, refusesFiles }: FilesParts,
+  { database, session, clock, listener, transact, fence, batchRecords, note, pause, resume }: FilesParts,
   { isDryRun, isAgain, parallel }: Options,
 ) => {
   const outcomes = new Map<ImportSource, SourceOutcome>()
@@ -69,7 +67,7 @@ const createRun = (
       outcomes.set(source, outcome)
       if (outcome.finished !== undefined) {
         done += source.bytes
-        listener.skipped?.(source.name, outcome.finished)
+        listener.skipped?.(source.name, { finished: outcome.finished, failed: outcome.failed })
       }
       try {
         for await (const job of jobs())
@@ -79,7 +77,8 @@ const createRun = (
             await pause?.()
           }
       } catch (error) {
-        if (refusesFiles !== true || !isRefusal(error)) throw error
+        // One file that cannot be read does not keep the others from being imported.
+        if (!isRefusal(error)) throw error
         unreadable.set(opened, error)
       }
     }

@@ -17,9 +17,9 @@ import {
   forgetRanges,
   listRanges,
   type RangeRow,
-  readMark,
+  readSourceMark,
   type SourceRow,
-  writeMark,
+  writeSourceMark,
 } from './tables.ts'
 
 const BATCH_CHARS = 2_000_000 // of text; a larger record is a batch by itself
@@ -53,7 +53,7 @@ export interface SourceOutcome {
   readonly failed: number
   /** Records that refer to what is not stored. They are not noted as done. */
   readonly unresolved: number
-  /** When the file was imported before, in milliseconds since the epoch; then nothing was read. */
+  /** When the file was imported before, in milliseconds since the epoch; then nothing was read, and `failed` is of that time. */
   readonly finished?: number
 }
 
@@ -62,7 +62,15 @@ async function* batchesOf(
   batchRecords: number,
 ): AsyncGenerator<readonly ImportRecord[]> {
   let [batch, chars]: [ImportRecord[], number] = [[], 0]
-  for await (const record of records) {
+  let failure: { readonly error: unknown } | undefined
+  const orFailure = async function* (): AsyncGenerator<ImportRecord> {
+    try {
+      yield* records
+    } catch (error) {
+      failure = { error }
+    }
+  }
+  for await (const record of orFailure()) {
     if (batch.length > 0 && (batch.length === batchRecords || chars + record.json.length > BATCH_CHARS)) {
       yield batch
       ;[batch, chars] = [[], 0]
@@ -70,15 +78,17 @@ async function* batchesOf(
     batch.push(record)
     chars += record.json.length
   }
+  // What was read before the file could not be read further is stored.
   if (batch.length > 0) yield batch
+  if (failure !== undefined) throw failure.error
 }
 
 export interface OpenSource {
-  /** Jobs that store a batch each. Read on while others run; the last one that ends notes that the file is done. */
+  /** Jobs that store a batch each. The file is read while jobs run; the last one to end records that the file is done. */
   jobs(): AsyncGenerator<() => Promise<void>>
   /** Complete when all jobs have ended. */
   readonly outcome: SourceOutcome
-  /** Once all jobs have ended: notes that the rest of the file was refused, and that it is done. */
+  /** To be called when all jobs have ended: records that the rest of the file was refused, and that the file is done. */
   refuse(error: unknown): Promise<void>
 }
 
@@ -88,7 +98,7 @@ export const openSource = async (parts: SourceParts, source: ImportSource, isLas
   const { id, name, type } = source
   const known = isDryRun ? undefined : await database.get<SourceRow>(findSource, [id])
   if (known?.finished != null && !isAgain) {
-    const outcome = { resources: 0, failed: 0, unresolved: 0, finished: Number(known.finished) }
+    const outcome = { resources: 0, failed: Number(known.failed), unresolved: 0, finished: Number(known.finished) }
     return { jobs: async function* () {}, outcome, refuse: async () => undefined }
   }
   if (!isDryRun && (known === undefined || known.finished != null))
@@ -105,14 +115,14 @@ export const openSource = async (parts: SourceParts, source: ImportSource, isLas
       return
     }
     outcome.failed += 1
-    // Reported first: an import that ends in between reports it again.
-    const told = { file: record.file, line: record.line, error }
-    parts.refused(told)
+    // Reported before it is stored: an import that is interrupted in between reports it again.
+    const refusal = { file: record.file, line: record.line, error }
+    parts.refused(refusal)
     if (isDryRun) return
     const { number } = record
     await transact(async (transaction) => {
       await transaction.run(addRange, [id, number, number, 0, 1])
-      await parts.note?.(transaction, told)
+      await parts.note?.(transaction, refusal)
     })
   }
   const finish = async (): Promise<void> => {
@@ -125,8 +135,8 @@ export const openSource = async (parts: SourceParts, source: ImportSource, isLas
   }
   /** Numbers of records are those of the file as it was when the import began. */
   const keepMark = async (mark: string): Promise<void> => {
-    const before = (await database.get<{ mark: string | null }>(readMark, [id]))?.mark ?? ''
-    if (before === '') await transact((transaction) => transaction.run(writeMark, [mark, id]))
+    const before = (await database.get<{ mark: string | null }>(readSourceMark, [id]))?.mark ?? ''
+    if (before === '') await transact((transaction) => transaction.run(writeSourceMark, [mark, id]))
     else if (before !== mark) throw SourceChanged(name)
   }
   const store = async (batch: readonly ImportRecord[]): Promise<void> => {
@@ -144,15 +154,16 @@ export const openSource = async (parts: SourceParts, source: ImportSource, isLas
   return {
     outcome,
     async refuse(error) {
-      const told = { file: name, line: undefined, error }
+      const refusal = { file: name, line: undefined, error }
       outcome.failed += 1
       outcome.unresolved = 0
-      parts.refused(told)
+      parts.refused(refusal)
+      if (isDryRun) return
       const { resources, failed } = outcome
       await transact(async (transaction) => {
         await transaction.run(endSource, [clock.now(), resources, failed, id])
         await transaction.run(forgetRanges, [id])
-        await parts.note?.(transaction, told)
+        await parts.note?.(transaction, refusal)
       })
     },
     async *jobs() {

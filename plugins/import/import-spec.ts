@@ -1,4 +1,4 @@
-/** What an import was asked for, as the job keeps it. */
+/** The request of an import, as the job stores it. */
 export interface ImportSpec {
   /** URL of the kick-off. */
   readonly request: string

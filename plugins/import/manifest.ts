@@ -3,7 +3,7 @@ import type { JobRow } from '../jobs/service.ts'
 import { type ImportSpec, sourceIdOf } from './import-spec.ts'
 import type { JobSourceRow } from './tables.ts'
 
-export const toManifest = (
+export const toImportManifest = (
   { id, spec, created }: Pick<JobRow, 'id' | 'spec' | 'created'>,
   rows: readonly JobSourceRow[],
   baseUrl: string,

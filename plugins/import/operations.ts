@@ -2,16 +2,16 @@
 import type { Random } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Invocation, Operation } from '../fhir/service.ts'
-import { type Jobs, ownerOf } from '../jobs/service.ts'
+import { type Jobs, newJobId, ownerOf } from '../jobs/service.ts'
 import type { AllowedSources } from './allowed-sources.ts'
 import { ImportBusy, ImportInBundle, ImportOff } from './errors.ts'
 import { IMPORT_PARAMETERS, readImportSpec } from './read-import-spec.ts'
 
-export const KIND = 'import'
-const MOST_OPEN = 2 // imports of a caller at a time
+export const IMPORT_KIND = 'import'
+const MAX_OPEN = 2 // imports of a caller at a time
 const BUSY_SECONDS = 60
 
-export interface OperationParts {
+export interface ImportOperationParts {
   readonly database: Database
   readonly jobs: Jobs
   readonly random: Random
@@ -19,16 +19,22 @@ export interface OperationParts {
   readonly isType: (name: string) => boolean
 }
 
-const kickOff = async ({ database, jobs, random, allowed, isType }: OperationParts, invocation: Invocation) => {
+const kickOff = async ({ database, jobs, random, allowed, isType }: ImportOperationParts, invocation: Invocation) => {
   const { request, interaction, ruling } = invocation
   if (interaction.entry !== undefined) throw ImportInBundle()
   const spec = readImportSpec(invocation, allowed, isType)
   const owner = ownerOf(request.caller)
-  const id = random.id().replaceAll('-', '').toLowerCase()
+  const id = newJobId(random)
   await database.transact(async (transaction) => {
-    if ((await jobs.countOpen(transaction, { kind: KIND, ...owner })) >= MOST_OPEN)
-      throw ImportBusy(MOST_OPEN).with({ headers: { 'retry-after': String(BUSY_SECONDS) } })
-    const job = { id, kind: KIND, ...owner, spec: JSON.stringify(spec), ruling: JSON.stringify(ruling.restrictions) }
+    if ((await jobs.countOpen(transaction, { kind: IMPORT_KIND, ...owner })) >= MAX_OPEN)
+      throw ImportBusy(MAX_OPEN).with({ headers: { 'retry-after': String(BUSY_SECONDS) } })
+    const job = {
+      id,
+      kind: IMPORT_KIND,
+      ...owner,
+      spec: JSON.stringify(spec),
+      ruling: JSON.stringify(ruling.restrictions),
+    }
     await jobs.enqueue(transaction, { ...job, upto: 0 })
   })
   jobs.wake()
@@ -51,14 +57,14 @@ const DECLARED = {
   levels: ['system'],
 } as const
 
-export const importOperation = (parts: OperationParts): Operation => ({
+export const importOperation = (parts: ImportOperationParts): Operation => ({
   ...DECLARED,
   parameters: IMPORT_PARAMETERS,
   isWriters: true,
   answer: (invocation) => kickOff(parts, invocation),
 })
 
-/** What the operation answers where nothing may be imported, whatever was sent. */
+/** The operation where no sources are listed: it refuses every request. */
 export const refusedOperation = (): Operation => ({
   ...DECLARED,
   parameters: IMPORT_PARAMETERS.map((parameter) => ({ ...parameter, min: 0 })),

@@ -1,10 +1,10 @@
-/** Unpacks a file of NDJSON that is gzip, whatever its name and headers say, and bounds its length. */
+/** Decompresses a file that is gzip, whatever its name and headers say, and bounds its length. */
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { SourceLarge } from './errors.ts'
 
-const MOST_LAYERS = 2 // a file that is gzip, sent with Content-Encoding: gzip
+const MAX_LAYERS = 2 // a file that is gzip, sent with Content-Encoding: gzip
 
 type Bytes = AsyncIterable<Buffer>
 
@@ -39,7 +39,7 @@ async function* unpacked(bytes: Bytes, layers: number): AsyncGenerator<Buffer> {
 /** Throws `SourceLarge` behind `mostBytes` unpacked bytes. */
 export async function* plainBytes(bytes: Bytes, name: string, mostBytes: number): AsyncGenerator<Buffer> {
   let size = 0
-  for await (const chunk of unpacked(bytes, MOST_LAYERS)) {
+  for await (const chunk of unpacked(bytes, MAX_LAYERS)) {
     size += chunk.length
     if (size > mostBytes) throw SourceLarge(name, mostBytes)
     yield chunk

@@ -11,8 +11,8 @@ import type { ImportSpec } from './import-spec.ts'
 
 const FORMATS: ReadonlySet<string> = new Set(['application/fhir+ndjson', 'application/ndjson', 'ndjson'])
 const STORAGES: ReadonlySet<string> = new Set(['https', 'file'])
-const MOST_FILES = 1_000
-const BATCH = 50 // resources in one transaction: a batch is a turn of the main thread
+const MAX_FILES = 1_000
+const BATCH = 50 // resources in one transaction; few, because the main thread prepares a batch in one turn
 const SHOWN = 100 // characters of what was sent
 const CHANGES: readonly Right[] = ['c', 'u']
 
@@ -54,9 +54,9 @@ const readBatch = (detail: Inputs | undefined): number => {
   return Math.min(BATCH, most)
 }
 
-/** What is not granted at all is refused at once; grants that depend on data are applied to each resource. */
+/** Refuses types that are not granted at all. Grants that depend on data are applied to each resource later. */
 const checkRights = (ruling: Ruling, type: string): void => {
-  // What a Bundle holds is ruled on entry by entry.
+  // Access to the entries of a Bundle is checked for each entry.
   if (type !== 'Bundle' && CHANGES.every((right) => extent(ruling, type, right) === 'none'))
     throw typeForbidden(ruling, type, 'c')
 }
@@ -71,7 +71,7 @@ export const readImportSpec = (
   if (format !== undefined && !FORMATS.has(format)) throw ImportFormat(format.slice(0, SHOWN))
   const batch = readBatch(inputs.get<Inputs>('storageDetail'))
   const given = inputs.all<Inputs>('input')
-  if (given.length > MOST_FILES) throw ImportMany(MOST_FILES)
+  if (given.length > MAX_FILES) throw ImportMany(MAX_FILES)
   const seen = new Set<string>()
   const found = given.map((one) => {
     const type = one.get<string>('type') as string

@@ -1,13 +1,16 @@
 /** Reads the records of a file as a stream: lines of NDJSON, whole JSON files, and both from archives. */
+import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { extract } from 'tar-stream'
-import { isServerError } from '../../kernel/index.ts'
-import { TooLong, Unreadable } from './errors.ts'
+import { isServerError, type ServerError } from '../../kernel/index.ts'
+import { EntryKind, NotText, TooBlank, TooLong, Unreadable } from './errors.ts'
 import { canImport, type ImportSource } from './find-sources.ts'
+import { printable } from './printable.ts'
 
 export const MAX_RECORD_BYTES = 256 * 1024 * 1024
+const MAX_BLANK_BYTES = 1024 * 1024 // between two records
 const MAX_LINE_BYTES = 32 * 1024 * 1024 // of a file that a server reads beside its requests
 
 /** A resource or a Bundle as text. */
@@ -19,36 +22,45 @@ export interface ImportRecord {
   /** From 1; undefined where the record is a whole file. */
   readonly line: number | undefined
   readonly json: string
+  /** Why it cannot be read as text. */
+  readonly fault?: ServerError
 }
 
 type Bytes = AsyncIterable<Buffer>
 type Text = Omit<ImportRecord, 'number' | 'file'>
 
 const NEWLINE = 10
-const isBlank = (text: string): boolean => text.trim() === ''
+/** Types of entries that are files; POSIX has contiguous ones read like others. */
+const FILES: ReadonlySet<unknown> = new Set(['file', 'contiguous-file'])
+const isBlank = ({ json, fault }: Text): boolean => fault === undefined && json.trim() === ''
+const toText = (bytes: Buffer, line: number | undefined): Text =>
+  isUtf8(bytes) ? { line, json: bytes.toString('utf8') } : { line, json: '', fault: NotText() }
 
-async function* linesOf(bytes: Bytes, mostBytes = MAX_RECORD_BYTES): AsyncGenerator<Text> {
-  let [parts, size, line]: [Buffer[], number, number] = [[], 0, 0]
-  const take = (last: Buffer): string => {
-    const text = Buffer.concat([...parts, last]).toString('utf8')
+async function* linesOf(bytes: Bytes, maxBytes = MAX_RECORD_BYTES): AsyncGenerator<Text> {
+  let [parts, size, line, blank]: [Buffer[], number, number, number] = [[], 0, 0, 0]
+  const take = (last: Buffer): Text => {
+    const bytes = Buffer.concat([...parts, last])
     parts = []
     size = 0
     line += 1
+    const text = toText(bytes, line)
+    blank = isBlank(text) ? blank + bytes.length + 1 : 0
+    if (blank > MAX_BLANK_BYTES) throw TooBlank(MAX_BLANK_BYTES)
     return text
   }
   for await (const chunk of bytes) {
     let from = 0
     for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
-      const json = take(chunk.subarray(from, at))
+      const text = take(chunk.subarray(from, at))
       from = at + 1
-      if (!isBlank(json)) yield { line, json }
+      if (!isBlank(text)) yield text
     }
     size += chunk.length - from
-    if (size > mostBytes) throw TooLong(mostBytes)
+    if (size > maxBytes) throw TooLong(maxBytes)
     parts.push(chunk.subarray(from))
   }
-  const json = take(Buffer.alloc(0))
-  if (!isBlank(json)) yield { line, json }
+  const text = take(Buffer.alloc(0))
+  if (!isBlank(text)) yield text
 }
 
 async function* wholeOf(bytes: Bytes): AsyncGenerator<Text> {
@@ -59,7 +71,7 @@ async function* wholeOf(bytes: Bytes): AsyncGenerator<Text> {
     if (size > MAX_RECORD_BYTES) throw TooLong(MAX_RECORD_BYTES)
     parts.push(chunk)
   }
-  yield { line: undefined, json: Buffer.concat(parts).toString('utf8') }
+  yield toText(Buffer.concat(parts), undefined)
 }
 
 /** A failure of the bytes, or of unzipping them, is thrown to the reader. */
@@ -89,8 +101,16 @@ async function* filesOf(archive: string, bytes: Bytes): AsyncGenerator<Omit<Impo
   try {
     for await (const entry of entries) {
       const { name, type } = entry.header
-      if (type !== 'file' || !canImport(name)) entry.resume()
-      else for await (const text of textsOf(name, entry as Bytes)) yield { ...text, file: `${archive}/${text.file}` }
+      if (canImport(name) && FILES.has(type)) {
+        for await (const text of textsOf(name, entry as Bytes))
+          yield { ...text, file: `${archive}/${printable(text.file)}` }
+        continue
+      }
+      entry.resume()
+      if (canImport(name) && type !== 'directory') {
+        const fault = EntryKind(String(type).slice(0, 40))
+        yield { line: undefined, json: '', file: `${archive}/${printable(name)}`, fault }
+      }
     }
   } finally {
     entries.destroy()

@@ -1,19 +1,27 @@
 /** /import/{job} and /import/{job}/errors. */
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
-import { type Clock, type RequestContext, type Runners, toServerError } from '../../kernel/index.ts'
+import type { Clock, Runners } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
-import { isOwner, type JobRow, type Jobs, type PollLimit } from '../jobs/service.ts'
+import {
+  auditRefusals,
+  emitJobAudit,
+  isJobId,
+  isOwner,
+  type JobRow,
+  type Jobs,
+  type PollLimit,
+  sendProgress,
+} from '../jobs/service.ts'
 import { ImportFailed, ImportInput, ImportPolled, ImportUnknown } from './errors.ts'
-import { toManifest } from './manifest.ts'
-import { KIND } from './operations.ts'
+import { toImportManifest } from './manifest.ts'
+import { IMPORT_KIND } from './operations.ts'
 import { type ErrorRow, type JobSourceRow, listErrors, listJobSources } from './tables.ts'
 
 const NDJSON = 'application/fhir+ndjson'
 const FHIR_JSON = 'application/fhir+json; charset=utf-8'
 const JSON_TYPE = 'application/json'
-const JOB = /^[0-9a-f]{32}$/
 
-export interface RouteParts {
+export interface ImportRouteParts {
   readonly database: Database
   readonly jobs: Jobs
   readonly polls: PollLimit
@@ -27,59 +35,52 @@ interface Addressed {
 }
 
 /** The job, if it is the caller's and is still there. Throws 404. */
-const findOwn = async ({ jobs, clock }: RouteParts, { ctx, params }: FastifyRequest): Promise<JobRow> => {
+const findOwn = async ({ jobs, clock }: ImportRouteParts, { ctx, params }: FastifyRequest): Promise<JobRow> => {
   const { job: id } = params as Addressed['params']
-  const job = JOB.test(id) ? await jobs.find(id) : undefined
-  if (job === undefined || job.kind !== KIND || job.state === 'cancelled' || !isOwner(job, ctx.caller))
+  const job = isJobId(id) ? await jobs.find(id) : undefined
+  if (job === undefined || job.kind !== IMPORT_KIND || job.state === 'cancelled' || !isOwner(job, ctx.caller))
     throw ImportUnknown()
   if (Number(job.expires) > 0 && Number(job.expires) <= clock.now()) throw ImportUnknown()
   return job
 }
 
-const sendStatus = async (parts: RouteParts, request: FastifyRequest, reply: FastifyReply) => {
+const sendStatus = async (parts: ImportRouteParts, request: FastifyRequest, reply: FastifyReply) => {
   const { database, clock, polls } = parts
   const job = await findOwn(parts, request)
   reply.header('cache-control', 'no-store')
-  if (job.state === 'failed') throw ImportFailed(job.error).with({ isExpected: true })
+  if (job.state === 'failed') {
+    const sofar = job.progress === '' ? '' : ` Before that: ${job.progress}.`
+    throw ImportFailed(`${job.error}${sofar}`).with({ isExpected: true })
+  }
   if (job.state === 'finished') {
     const rows = await database.all<JobSourceRow>(listJobSources, [`${job.id}-`])
     return reply
       .header('expires', new Date(Number(job.expires)).toUTCString())
       .type(JSON_TYPE)
-      .send(JSON.stringify(toManifest(job, rows, request.ctx.baseUrl)))
+      .send(JSON.stringify(toImportManifest(job, rows, request.ctx.baseUrl)))
   }
-  const { seconds, isEarly } = polls.asked(job.id, clock.now() - Number(job.created))
-  const headers = { 'retry-after': String(seconds) }
-  if (isEarly) throw ImportPolled(seconds).with({ headers })
-  const progress = job.progress === '' ? (job.state === 'queued' ? 'waiting' : 'begun') : job.progress
-  return reply
-    .code(202)
-    .headers({ ...headers, 'x-progress': progress })
-    .send()
+  const { seconds, isEarly } = polls.poll(job.id, clock.now() - Number(job.created))
+  if (isEarly) throw ImportPolled(seconds).with({ headers: { 'retry-after': String(seconds) } })
+  return sendProgress(reply, job, seconds)
 }
 
-const sendErrors = async (parts: RouteParts, request: FastifyRequest, reply: FastifyReply) => {
+const sendErrors = async (parts: ImportRouteParts, request: FastifyRequest, reply: FastifyReply) => {
   const job = await findOwn(parts, request)
-  if (job.state !== 'finished') throw ImportUnknown()
   const { input } = request.query as Addressed['query']
   if (input !== undefined && (typeof input !== 'string' || !/^[1-9]\d{0,8}$/.test(input))) throw ImportInput()
   const rows = await parts.database.all<ErrorRow>(listErrors, [job.id])
   const lines = rows
     .filter((row) => input === undefined || Number(row.input) === Number(input) - 1)
     .map(({ outcome }) => `${outcome}\n`)
-  await told(parts, request.ctx, 'import-errors', 200)
+  await emitJobAudit(parts.run, request.ctx, { operation: 'import-errors' }, 200)
   return reply.type(NDJSON).header('cache-control', 'no-store').send(lines.join(''))
 }
 
-const told = async ({ run }: RouteParts, request: RequestContext, operation: string, status: number): Promise<void> => {
-  await run.onAudit?.({ request, interaction: { kind: 'operation', operation }, status })
-}
-
-const end = async (parts: RouteParts, request: FastifyRequest, reply: FastifyReply) => {
+const end = async (parts: ImportRouteParts, request: FastifyRequest, reply: FastifyReply) => {
   const { jobs } = parts
   const { id } = await findOwn(parts, request)
   if (!((await jobs.cancel(id)) || (await jobs.remove(id)))) throw ImportUnknown()
-  await told(parts, request.ctx, 'import-delete', 202)
+  await emitJobAudit(parts.run, request.ctx, { operation: 'import-delete' }, 202)
   const diagnostics = 'The import has ended; what it had stored stays.'
   return reply
     .code(202)
@@ -92,21 +93,11 @@ const end = async (parts: RouteParts, request: FastifyRequest, reply: FastifyRep
     )
 }
 
-type Answer = (parts: RouteParts, request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
-
 export const importRoutes =
-  (parts: RouteParts): FastifyPluginCallback =>
+  (parts: ImportRouteParts): FastifyPluginCallback =>
   (app, _options, done) => {
-    const answering =
-      (answer: Answer, operation: string) =>
-      async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-        try {
-          return await answer(parts, request, reply)
-        } catch (error) {
-          await told(parts, request.ctx, operation, toServerError(error).status)
-          throw error
-        }
-      }
+    const answering = (answer: typeof sendStatus, operation: string) =>
+      auditRefusals(parts.run, operation, (request, reply) => answer(parts, request, reply))
     const config = { requestClass: 'read', relay: true } as const
     app.get('/import/:job', { config }, answering(sendStatus, 'import-status'))
     app.get('/import/:job/errors', { config }, answering(sendErrors, 'import-errors'))

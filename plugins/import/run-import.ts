@@ -2,22 +2,22 @@
 import type { Clock, Restriction } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Resources } from '../fhir/service.ts'
-import { callerOf, type RunningJob } from '../jobs/service.ts'
+import { callerOfJob, type RunningJob } from '../jobs/service.ts'
 import { type AllowedSources, shownUrl } from './allowed-sources.ts'
 import { fetchFile } from './fetch-file.ts'
 import type { ImportSource, OpenedFile } from './find-sources.ts'
 import { importFiles } from './import-files.ts'
 import { type ImportSpec, sourceIdOf } from './import-spec.ts'
 import { openListedFile } from './open-listed-file.ts'
-import { KIND } from './operations.ts'
+import { IMPORT_KIND } from './operations.ts'
 import { plainBytes } from './plain-bytes.ts'
 import { toErrorLine } from './refused-record.ts'
 import type { RefusedRecord } from './service.ts'
 import { addError, countErrors } from './tables.ts'
 
-const MOST_ERRORS = 10_000 // that are kept; all are counted
+const MAX_ERRORS = 10_000 // stored errors; all are counted
 
-export interface RunParts {
+export interface ImportRunParts {
   readonly database: Database
   readonly resources: Resources
   readonly clock: Clock
@@ -25,7 +25,7 @@ export interface RunParts {
   readonly maxFileBytes: number
 }
 
-export const createRunImport = ({ database, resources, clock, allowed, maxFileBytes }: RunParts) => {
+export const createRunImport = ({ database, resources, clock, allowed, maxFileBytes }: ImportRunParts) => {
   const open = async (url: string, name: string, signal: AbortSignal): Promise<OpenedFile> => {
     const file = allowed.find(url)
     const { bytes, mark } =
@@ -39,8 +39,8 @@ export const createRunImport = ({ database, resources, clock, allowed, maxFileBy
     const { signal } = job
     const restrictions = JSON.parse(job.ruling) as readonly Restriction[]
     const session = resources.as({
-      ...{ kind: 'stored', caller: callerOf(job), restrictions, purpose: KIND, baseUrl, signal },
-      // Files of an export have the ids of their resources.
+      ...{ kind: 'stored', caller: callerOfJob(job), restrictions, purpose: IMPORT_KIND, baseUrl, signal },
+      // Files of an export contain ids of resources.
       updateAsCreate: true,
     })
     const sources = inputs.map(({ type, url }, at): ImportSource => {
@@ -51,13 +51,13 @@ export const createRunImport = ({ database, resources, clock, allowed, maxFileBy
     let [resumed, failed] = [0, 0]
     await importFiles(
       {
-        ...{ database, session, clock, batchRecords: batch, refusesFiles: true },
+        ...{ database, session, clock, batchRecords: batch },
         transact: job.write,
         fence: job.fence,
         pause: () => job.pause(),
         resume: () => job.resume(),
         note: (source) => async (transaction, record: RefusedRecord) => {
-          if (errors > MOST_ERRORS) return
+          if (errors > MAX_ERRORS) return
           const outcome = JSON.stringify(toErrorLine(record))
           await transaction.run(addError, [job.id, sources.indexOf(source), record.line ?? 0, outcome])
         },
@@ -71,7 +71,7 @@ export const createRunImport = ({ database, resources, clock, allowed, maxFileBy
           },
           progress({ resources: stored, name }) {
             const at = sources.findIndex((source) => source.name === name)
-            job.tell(`${resumed + stored} stored, ${failed} refused, file ${at + 1} of ${sources.length}`)
+            job.report(`${resumed + stored} stored, ${failed} refused, file ${at + 1} of ${sources.length}`)
           },
         },
       },

@@ -22,8 +22,11 @@ export interface RefusedRecord {
 export interface ImportListener {
   /** A file that was begun before: this many of its resources are stored already. */
   resumed?(name: string, resources: number): void
-  /** A file that was imported before, at this time in milliseconds since the epoch, and is left out. */
-  skipped?(name: string, finished: number): void
+  /**
+   * A file that was imported before and is left out: when that was, in milliseconds since the epoch, and how many of its
+   * records were refused then.
+   */
+  skipped?(name: string, before: { readonly finished: number; readonly failed: number }): void
   /** Bytes of all files that were read, of all bytes, and resources that were stored. */
   progress?(step: {
     readonly done: number
@@ -39,7 +42,7 @@ export interface ImportListener {
 export interface ImportSummary {
   /** Stored by this import, those of earlier, interrupted ones included. */
   readonly resources: number
-  /** Records that were refused. */
+  /** Records that were refused, by this import or by an earlier one of the same files. */
   readonly failed: number
   /** Files that were left out, because they were imported before. */
   readonly skipped: number

@@ -6,7 +6,7 @@ import type { Fhir, Resources } from '../fhir/service.ts'
 import { createPollLimit, type Jobs } from '../jobs/service.ts'
 import type { Model } from '../model/service.ts'
 import { createAllowedSources } from './allowed-sources.ts'
-import { importOperation, KIND, refusedOperation } from './operations.ts'
+import { IMPORT_KIND, importOperation, refusedOperation } from './operations.ts'
 import { importRoutes } from './routes.ts'
 import { createRunImport } from './run-import.ts'
 import { forgetErrors, forgetJobRanges, forgetJobSources } from './tables.ts'
@@ -31,13 +31,13 @@ export interface ImportParts {
   readonly serves: boolean
 }
 
-/** Throws for sources that are none. */
+/** Throws `SourceSetting` for an invalid source. */
 export const setUpImport = (parts: ImportParts): Lifecycle | undefined => {
   const { settings, database, jobs, fhir, resources, model, run, routes, clock, random, serves } = parts
   const allowed = createAllowedSources(settings.sources, settings.inside_hosts)
-  // Jobs of a time with sources go on to be cleaned up without them.
+  // Without sources, jobs from before are still cleaned up.
   jobs.add({
-    kind: KIND,
+    kind: IMPORT_KIND,
     run: createRunImport({ database, resources, clock, allowed, maxFileBytes: settings.max_file_bytes }),
     async forget(transaction, id) {
       await transaction.run(forgetJobRanges, [`${id}-`])
@@ -55,8 +55,8 @@ export const setUpImport = (parts: ImportParts): Lifecycle | undefined => {
   let close: (() => Promise<void>) | undefined
   return {
     async start() {
-      // It changes resources, which only the server that writes may.
-      if (serves && !database.isReader) close = jobs.open(KIND)
+      // Only the server that writes may change resources.
+      if (serves && !database.isReader) close = jobs.open(IMPORT_KIND)
     },
     stop: async () => close?.(),
   }

@@ -31,7 +31,7 @@ const sizeOf = ({ step }: BatchRecord): number => (step.kind === 'change' ? 1 : 
 export const isRefusal = (error: unknown): boolean => isServerError(error) && error.status < 500
 
 /**
- * Stores a group in one transaction, with the note that it is done. A transaction Bundle is a group by itself. Returns
+ * Stores a group in one transaction, which also records that it is done. A transaction Bundle is a group by itself. Returns
  * the number of its resources.
  */
 const storeTogether = async (
@@ -94,6 +94,7 @@ export const storeBatch = async (parts: StoreParts, records: readonly ImportReco
   const ready: BatchRecord[] = []
   for (const record of records)
     try {
+      if (record.fault !== undefined) throw record.fault
       ready.push({ ...record, step: toStep(record.json, parts.type) })
     } catch (error) {
       if (!isRefusal(error)) throw error

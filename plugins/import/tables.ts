@@ -56,8 +56,8 @@ export const addRange = sql(
   'INSERT INTO import_range (source, first, last, resources, failed) VALUES (?, ?, ?, ?, ?)',
 )
 export const forgetRanges = sql('import.forget', 'DELETE FROM import_range WHERE source = ?')
-export const readMark = sql('import.mark', 'SELECT mark FROM import_source WHERE id = ?')
-export const writeMark = sql('import.mark-write', 'UPDATE import_source SET mark = ? WHERE id = ?')
+export const readSourceMark = sql('import.mark', 'SELECT mark FROM import_source WHERE id = ?')
+export const writeSourceMark = sql('import.mark-write', 'UPDATE import_source SET mark = ? WHERE id = ?')
 
 export interface ErrorRow {
   readonly input: number

@@ -103,7 +103,7 @@ export const beginAttempt = (
       confirmed = sent
       return result
     },
-    tell(text) {
+    report(text) {
       progress = text.slice(0, PROGRESS)
     },
     pause() {

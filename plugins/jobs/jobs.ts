@@ -44,7 +44,7 @@ export const createJobs = ({ database, clock, random, log, times, cleans }: Jobs
   const clean = async (): Promise<void> => {
     const expired = await database.all<Pick<JobRow, 'id' | 'kind'>>(readExpired, [clock.now()])
     for (const { id, kind } of expired) await remove(id, kind)
-    // A command that cancelled a job has no kinds, and a server may have ended before it discarded.
+    // A command that cancels a job has no kinds, and a server may have ended before it discarded the files.
     for (const { id, kind } of await database.all<Pick<JobRow, 'id' | 'kind'>>(readGivenUp, []))
       await kinds.get(kind)?.discard?.(id)
     for (const kind of kinds.values()) await kind.sweep?.(async (id) => (await find(id)) !== undefined)
@@ -55,11 +55,11 @@ export const createJobs = ({ database, clock, random, log, times, cleans }: Jobs
     add: (kind) =>
       void kinds.set(kind.kind, {
         ...kind,
-        // The job is over; what is left is tried again by `sweep`.
+        // The job has ended; `sweep` removes later what could not be removed now.
         discard: async (id) => {
           await kind
             .discard?.(id)
-            ?.catch((error) => log.warn({ err: error, job: id }, 'what a job left is still there'))
+            ?.catch((error) => log.warn({ err: error, job: id }, 'files of a job could not be removed'))
         },
       }),
     open: runner.open,

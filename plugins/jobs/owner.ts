@@ -1,4 +1,4 @@
-/** Whose job it is. */
+/** The caller that owns a job. */
 import type { Caller } from '../../kernel/index.ts'
 import type { JobRow } from './tables.ts'
 
@@ -7,7 +7,7 @@ export type Owner = Pick<JobRow, 'client' | 'person'>
 export const ownerOf = ({ client = '', user = '' }: Caller): Owner => ({ client, person: user })
 
 /** The caller of the kick-off, without its token. */
-export const callerOf = ({ client, person }: Owner): Caller => ({
+export const callerOfJob = ({ client, person }: Owner): Caller => ({
   kind: person !== '' ? 'user' : client !== '' ? 'client' : 'anonymous',
   ...(client !== '' && { client }),
   ...(person !== '' && { user: person }),

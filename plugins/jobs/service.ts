@@ -6,8 +6,12 @@ import { defineService } from '../../kernel/index.ts'
 import type { MaybePromise, Transaction } from '../database/service.ts'
 import type { JobRow } from './tables.ts'
 
-export { callerOf, isOwner, type Owner, ownerOf } from './owner.ts'
+export { auditRefusals } from './audit-refusals.ts'
+export { emitJobAudit } from './emit-job-audit.ts'
+export { isJobId, newJobId } from './job-id.ts'
+export { callerOfJob, isOwner, type Owner, ownerOf } from './owner.ts'
 export { createPollLimit, type PollLimit } from './poll-limit.ts'
+export { sendProgress } from './send-progress.ts'
 export type { JobRow, JobState } from './tables.ts'
 
 /** A job in the hands of a worker. */
@@ -21,13 +25,13 @@ export interface RunningJob extends Pick<JobRow, 'id' | 'client' | 'person' | 's
    * twice, as in every transaction.
    */
   write<T>(work: (transaction: Transaction) => MaybePromise<T>): Promise<T>
-  /** What a client is told; stored with the next beat. At most 99 characters. */
-  tell(progress: string): void
-  /** To be awaited after each item of work on the main thread: others work meanwhile. Throws when `signal` is aborted. */
+  /** Sets the progress that clients see; stored with the next beat. At most 99 characters. */
+  report(progress: string): void
+  /** To be awaited after each item of work on the main thread, so that requests are answered. Throws when `signal` is aborted. */
   pause(): Promise<void> | undefined
   /**
-   * To be called when an item begins after a wait, which is then not counted as work. `aside`: milliseconds in which threads
-   * worked for the job meanwhile; it rests for them while requests keep the server busy.
+   * To be called when an item begins after a wait, so that the wait does not count as work. `aside`: milliseconds in which
+   * worker threads worked for the job meanwhile; they count while requests keep the server busy.
    */
   resume(aside?: number): void
   /**
@@ -48,11 +52,11 @@ export interface JobKind {
   /** Deletes the plugin's rows about the job, in the transaction that deletes it. */
   forget?(transaction: Transaction, id: string): MaybePromise<void>
   /**
-   * Removes what lies outside the database, after the job was cancelled, failed or was deleted. It is called again each minute
-   * while the row of a job that was cancelled or failed is there: another process may have ended the job.
+   * Removes files and the like, after the job was cancelled, failed or was deleted. It is called again each minute while the
+   * row of a cancelled or failed job exists, because another process may have ended the job.
    */
   discard?(id: string): Promise<void>
-  /** Called each minute: removes what lies outside the database without a job. */
+  /** Called each minute: removes files and the like that belong to no job. */
   sweep?(isKnown: (id: string) => Promise<boolean>): Promise<void>
 }
 

@@ -44,7 +44,7 @@ export const readExpired = sql(
   'jobs.expired',
   "SELECT id, kind FROM job WHERE state IN ('finished', 'failed', 'cancelled') AND expires <= ?",
 )
-/** Jobs of which nothing is to be left outside the database. */
+/** Jobs whose files and the like are to be removed. */
 export const readGivenUp = sql('jobs.given-up', "SELECT id, kind FROM job WHERE state IN ('failed', 'cancelled')")
 export const deleteJob = sql(
   'jobs.delete',

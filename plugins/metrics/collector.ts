@@ -63,8 +63,12 @@ const addDatabase = ({ Gauge }: Prometheus, registry: Registry, database: Databa
     'How often a server of this database became primary; 0 if unknown.',
     ({ feed }) => feed?.epoch ?? 0,
   )
-  gauge('cluster_seq', 'Number of the last commit this server has told its caches of.', ({ feed }) => feed?.seq ?? 0)
-  gauge('cluster_lag', 'Commits it knows of and has not told its caches of yet.', ({ feed }) => feed?.lag ?? 0)
+  gauge(
+    'cluster_seq',
+    'Number of the last commit this server has published to its caches.',
+    ({ feed }) => feed?.seq ?? 0,
+  )
+  gauge('cluster_lag', 'Commits it knows of and has not published to its caches yet.', ({ feed }) => feed?.lag ?? 0)
   gauge('database_commits', 'Commits they shared since the start.', ({ commits }) => commits.groups)
 }
 

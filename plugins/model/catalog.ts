@@ -154,7 +154,7 @@ export const loadTypeCatalog = async (
         const body = JSON.stringify(fresh.stored)
         const shapes = JSON.stringify(fresh.shapes)
         await database.transact(async (transaction) => {
-          // Others wait until the packages are compiled.
+          // Published here and not at installation, because other servers wait until the packages are compiled.
           transaction.publish({ about: 'packages' })
           await transaction.run(clearCatalog, [])
           await transaction.run(insertCatalog, [fingerprint, body])

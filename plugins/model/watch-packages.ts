@@ -11,12 +11,12 @@ export interface WatchPackagesParts {
   readonly definitions: Definitions
   readonly clock: Clock
   readonly log: Logger
-  /** Called once. Everything that was made of the packages has to be made again. */
+  /** Called once. Everything derived from the packages has to be derived again. */
   readonly onChange: () => void
 }
 
 export interface PackageWatch {
-  /** Looks at once, because something has been told of. */
+  /** Looks at once, because the feed has published a change of the packages. */
   soon(): void
   stop(): Promise<void>
 }
@@ -24,13 +24,13 @@ export interface PackageWatch {
 /** It looks every five seconds. */
 export const watchPackages = ({ database, definitions, clock, log, onChange }: WatchPackagesParts): PackageWatch => {
   const { fingerprint } = definitions
-  let isTold = false
+  let isReported = false
   const watch = async (): Promise<void> => {
     await definitions.refresh()
-    if (isTold || definitions.fingerprint === fingerprint) return
-    // Before the new ones are compiled, a server that starts would only wait for it.
+    if (isReported || definitions.fingerprint === fingerprint) return
+    // Until they are compiled, a server that restarts would only wait for that.
     if ((await database.get(readCatalog, [definitions.fingerprint])) === undefined) return
-    isTold = true
+    isReported = true
     onChange()
   }
   const onError = (error: unknown): void => log.debug({ err: error }, 'the packages cannot be looked at')

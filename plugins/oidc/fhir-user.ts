@@ -7,7 +7,7 @@ import { PERSON_TYPES } from './config.ts'
 import { LoginFailure } from './login-failure.ts'
 
 const REFERENCE = new RegExp(`^(${PERSON_TYPES.join('|')})/([A-Za-z0-9.-]{1,64})$`)
-const MOST_MATCHES = 10
+const MAX_MATCHES = 10
 
 const refused = (reason: string): LoginFailure => new LoginFailure('refused', reason)
 
@@ -44,7 +44,7 @@ interface Identified {
 const byIdentifier = async (session: Session, value: unknown, { type, system }: Lookup): Promise<string> => {
   const text = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value
   if (typeof text !== 'string' || text.trim() === '') throw refused('the claim of fhir_user_lookup is not a string')
-  const query = `identifier=${encodeURIComponent(`${literal(system)}|${literal(text)}`)}&_count=${MOST_MATCHES}`
+  const query = `identifier=${encodeURIComponent(`${literal(system)}|${literal(text)}`)}&_count=${MAX_MATCHES}`
   const page = await orUndefined(session.search(type, query))
   if (page === undefined) throw refused('fhir_user_lookup cannot search for the claim')
   // A parameter that the installed definitions do not have is ignored with an issue.

@@ -119,7 +119,7 @@ export const createProviderLogin = (parts: ProviderLoginParts): ProviderLogin =>
   }
 
   /** Logs why a login cannot go on, and throws the error that the authorization server receives. */
-  const tell = (error: unknown): never => {
+  const refuse = (error: unknown): never => {
     if (!(error instanceof LoginFailure)) throw error
     if (error.kind === 'refused') {
       log.warn({ reason: error.message }, 'a login at the OpenID provider was refused')
@@ -134,7 +134,7 @@ export const createProviderLogin = (parts: ProviderLoginParts): ProviderLogin =>
     issuer,
     patientFromFhirUser: settings.patientFromFhirUser,
     async start({ callback, forceLogin, request }) {
-      const { client, config } = await open().catch(tell)
+      const { client, config } = await open().catch(refuse)
       const { state, nonce, challenge, memory } = newLogin(request, forceLogin ? seconds() : undefined)
       const redirect = client.buildAuthorizationUrl(config, {
         redirect_uri: new URL(callback).href,
@@ -144,6 +144,6 @@ export const createProviderLogin = (parts: ProviderLoginParts): ProviderLogin =>
       })
       return { redirect: redirect.href, memory }
     },
-    finish: ({ url, callback, memory }) => finish(url, callback, memory).catch(tell),
+    finish: ({ url, callback, memory }) => finish(url, callback, memory).catch(refuse),
   }
 }

@@ -13,8 +13,8 @@ export interface Person {
   /** Relative FHIR reference of a resource that exists on this server, e.g. `Practitioner/p1`. */
   readonly fhirUser?: string
   /**
-   * When the person last entered credentials, in seconds since the epoch. Where the provider does not tell, the time of
-   * this login; after `forceLogin` it always tells, or the login is refused.
+   * When the person last entered credentials, in seconds since the epoch. Where the provider does not say, the time of
+   * this login; after `forceLogin` it always says so, or the login is refused.
    */
   readonly authTime: number
 }

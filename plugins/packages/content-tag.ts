@@ -1,4 +1,4 @@
-/** Tells at every start whether a package on disk is what was installed, without reading it. */
+/** Checks at every start whether a package on disk is what was installed, without reading it. */
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { sep } from 'node:path'

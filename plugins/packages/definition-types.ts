@@ -1,5 +1,5 @@
 /**
- * Tells which resources of a package are definitions. Examples and patient data are not, so installing a directory of
+ * Decides which resources of a package are definitions. Examples and patient data are not, so installing a directory of
  * examples stores no patients.
  */
 

@@ -4,7 +4,7 @@ import { Database } from '../database/service.ts'
 import { Jobs } from '../jobs/service.ts'
 import { Reindexing } from '../search/service.ts'
 import * as errors from './errors.ts'
-import { createReindexJobs, KIND } from './reindex-jobs.ts'
+import { createReindexJobs, REINDEX_KIND } from './reindex-jobs.ts'
 import { ReindexJobs } from './service.ts'
 
 export default definePlugin({
@@ -20,8 +20,8 @@ export default definePlugin({
     let close: (() => Promise<void>) | undefined
     return {
       async start() {
-        // It changes index rows, which only the server that writes may.
-        if (serves && !database.isReader) close = jobs.open(KIND)
+        // Only the server that writes may change index rows.
+        if (serves && !database.isReader) close = jobs.open(REINDEX_KIND)
       },
       stop: async () => close?.(),
     }

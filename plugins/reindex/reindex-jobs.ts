@@ -1,15 +1,15 @@
-/** The kind of job that rebuilds the search index, and the way in which a command begins one. */
+/** The kind of job that rebuilds the search index, and its start by a command. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock, Random } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
-import type { JobRow, Jobs, RunningJob } from '../jobs/service.ts'
+import { type JobRow, type Jobs, newJobId, type RunningJob } from '../jobs/service.ts'
 import type { Reindexing, ReindexScope } from '../search/service.ts'
 import { ReindexNotDone } from './errors.ts'
 import type { ReindexJobs, ReindexWatch } from './service.ts'
 
-export const KIND = 'reindex'
-const LOOK_MS = 250 // how often a command looks at its job
-const OFFER_MS = 12_000 // without a sign of work: servers look for jobs, and beat while they work, every three seconds
+export const REINDEX_KIND = 'reindex'
+const LOOK_MS = 250 // between two reads of its job by a command
+const OFFER_MS = 12_000 // without a beat; servers look for jobs, and beat while they work, every three seconds
 const DONE = /^reindexed (\d+)$/
 
 export interface ReindexJobsParts {
@@ -18,7 +18,7 @@ export interface ReindexJobsParts {
   readonly reindexing: Reindexing
   readonly clock: Clock
   readonly random: Random
-  /** Searches are answered by this process. */
+  /** Whether this process answers searches. */
   readonly isServed: boolean
 }
 
@@ -26,9 +26,9 @@ const specOf = ({ type, param }: ReindexScope): string => JSON.stringify({ type,
 
 export const createReindexJobs = (parts: ReindexJobsParts): ReindexJobs => {
   const { database, jobs, reindexing, clock, random, isServed } = parts
-  /** Of commands that work on their job themselves, by its id. */
+  /** Listeners of commands that work on their job themselves, by its id. */
   const watches = new Map<string, ReindexWatch>()
-  /** What their listeners have thrown. It ends the command; the job is given back, and counts no start. */
+  /** Errors of these listeners. Such an error ends the command; its job is released, and the start does not count. */
   const failures = new Map<string, { readonly error: unknown }>()
 
   const run = async (job: RunningJob): Promise<void> => {
@@ -40,7 +40,7 @@ export const createReindexJobs = (parts: ReindexJobsParts): ReindexJobs => {
         failures.set(job.id, { error })
       }
     }
-    /** Until the command has noticed the failure, and ended this attempt. */
+    /** Resolves when the command has noticed the failure and ended this attempt. */
     const ending = (): Promise<void> =>
       new Promise((resolve) => {
         if (job.signal.aborted) resolve()
@@ -51,11 +51,11 @@ export const createReindexJobs = (parts: ReindexJobsParts): ReindexJobs => {
       {
         resumed: () => showing(() => watch?.resumed?.()),
         waiting(ms) {
-          job.tell(`waiting ${ms / 1000} s until servers notice that such searches are refused`)
+          job.report(`waiting ${ms / 1000} s until servers notice that such searches are refused`)
           showing(() => watch?.waiting?.(ms))
         },
         step(step) {
-          job.tell(`${step.type}: ${step.done} of ${step.total} resources`)
+          job.report(`${step.type}: ${step.done} of ${step.total} resources`)
           showing(() => watch?.step?.(step))
         },
         async pause() {
@@ -65,18 +65,18 @@ export const createReindexJobs = (parts: ReindexJobsParts): ReindexJobs => {
       },
       { id: job.id, isServed },
     )
-    job.tell(`reindexed ${resources}`)
-    // Stores what was told.
+    job.report(`reindexed ${resources}`)
+    // Stores the report.
     await job.write(() => undefined)
   }
-  jobs.add({ kind: KIND, run })
+  jobs.add({ kind: REINDEX_KIND, run })
 
   const begin = async (scope: ReindexScope): Promise<string> => {
     const spec = specOf(scope)
-    const found = (await jobs.listOpen(KIND)).find((job) => job.spec === spec)
+    const found = (await jobs.listOpen(REINDEX_KIND)).find((job) => job.spec === spec)
     if (found !== undefined) return found.id
-    const id = random.id().replaceAll('-', '').toLowerCase()
-    const job = { id, kind: KIND, client: '', person: '', spec, ruling: '[]', upto: 0 }
+    const id = newJobId(random)
+    const job = { id, kind: REINDEX_KIND, client: '', person: '', spec, ruling: '[]', upto: 0 }
     await database.transact((transaction) => jobs.enqueue(transaction, job))
     return id
   }
@@ -87,7 +87,7 @@ export const createReindexJobs = (parts: ReindexJobsParts): ReindexJobs => {
       watches.set(id, watch)
       let close: (() => Promise<void>) | undefined
       const work = (): void => {
-        close ??= jobs.open(KIND)
+        close ??= jobs.open(REINDEX_KIND)
       }
       const isShared = await database.isShared()
       if (isShared) watch.offered?.()
@@ -122,7 +122,7 @@ export const createReindexJobs = (parts: ReindexJobsParts): ReindexJobs => {
   }
 }
 
-/** Undefined while it goes on. Throws `ReindexNotDone`. */
+/** Undefined while the job runs. Throws `ReindexNotDone`. */
 const endOf = ({ id, state, progress, error }: JobRow): { readonly resources: number } | undefined => {
   if (state === 'queued' || state === 'running') return undefined
   if (state === 'finished') return { resources: Number(DONE.exec(progress)?.[1] ?? 0) }

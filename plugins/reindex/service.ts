@@ -3,7 +3,7 @@ import { defineService } from '../../kernel/index.ts'
 import type { ReindexListener, ReindexScope } from '../search/service.ts'
 
 export interface ReindexWatch extends Pick<ReindexListener, 'resumed' | 'waiting' | 'step'> {
-  /** Called when the progress of a job changes on which another process works. */
+  /** Called when the progress of a job on which another process works has changed. */
   elsewhere?(progress: string): unknown
   /** Called once, when another process may take the job. */
   offered?(): void

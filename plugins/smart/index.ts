@@ -7,7 +7,7 @@ import { Limits } from '../limits/service.ts'
 import { Model } from '../model/service.ts'
 import { ProviderLogin } from '../oidc/service.ts'
 import { createAuthorizationServer } from './authorization-server.ts'
-import { recheckWhenTold } from './bearer/recheck-when-told.ts'
+import { recheckOnPublication } from './bearer/recheck-on-publication.ts'
 import { refuseTokenInUrl } from './bearer/refuse-token-in-url.ts'
 import { requireToken } from './bearer/require-token.ts'
 import { checkBind } from './check-bind.ts'
@@ -43,7 +43,7 @@ export default definePlugin({
       installedScopes: createInstalledScopes({ model, resources: () => resources }),
     })
     host.provide(WebApps, apps)
-    recheckWhenTold(feed, bearer)
+    recheckOnPublication(feed, bearer)
     fhir.describe({ security: securityStatement(login !== undefined) })
     hooks.beforeRequest.tap('no token in the URL', refuseTokenInUrl)
     hooks.authenticate.tapPromise('look the token up', (request) => bearer.identify(request))

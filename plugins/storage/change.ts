@@ -72,7 +72,7 @@ export interface Changed {
   readonly written: boolean
   /** The patients whose data the resource was and is; set if a worker thread has found them. */
   readonly patients?: readonly string[] | undefined
-  /** Set for a caller with limited access: tells write checks what the caller may know. */
+  /** Set for a caller with limited access: shows write checks what the caller may know. */
   readonly restricted?: RestrictedChange | undefined
 }
 

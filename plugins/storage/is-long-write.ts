@@ -1,4 +1,4 @@
-/** Tells which changes take long in their transaction, so that the database prepares for it (`TransactOptions.isLong`). */
+/** Decides which changes take long in their transaction, so that the database prepares for it (`TransactOptions.isLong`). */
 import type { Change } from './change.ts'
 import { findingsOf } from './findings.ts'
 

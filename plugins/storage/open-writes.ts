@@ -37,7 +37,7 @@ export const createOpenWrites = (nextTime: () => number, clock: Clock): OpenWrit
       }, options)
       const end = (): void => {
         open.delete(key)
-        if (waiting.size > 0) for (const tell of [...waiting]) tell()
+        if (waiting.size > 0) for (const notify of [...waiting]) notify()
       }
       done.then(end, end)
       return done

@@ -1,7 +1,7 @@
 /** The service Storage: other plugins add to it in their setup, and use it after the start. */
 import { type Clock, defineService, type Runners } from '../../kernel/index.ts'
 import type { AloneOptions, Database } from '../database/service.ts'
-import type { GapSource } from './cache/kept-versions.ts'
+import type { GapSource } from './cache/consistent-version-cache.ts'
 import type { ChangeObserver } from './change-observer.ts'
 import { createLargeVersions, type LargeVersions } from './large-versions.ts'
 import { createObservers } from './observers.ts'

@@ -1,4 +1,4 @@
-/** Makes the object that tells write checks what a caller with limited access may know. */
+/** Makes the object that shows write checks what a caller with limited access may know. */
 import type { Findings } from './findings.ts'
 import type { StoredVersion } from './version.ts'
 import type { RestrictedChange } from './write-check.ts'

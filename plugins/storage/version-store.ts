@@ -1,7 +1,7 @@
 /** Reads current and past versions, and provides locks, keys and version times to write-path.ts. */
 import type { Clock } from '../../kernel/index.ts'
 import { type AloneOptions, chain, type Database, type MaybePromise, type Transaction } from '../database/service.ts'
-import { createKeptVersions, type GapSource } from './cache/kept-versions.ts'
+import { createConsistentVersionCache, type GapSource } from './cache/consistent-version-cache.ts'
 import { WrittenBeside } from './errors.ts'
 import { createHistory, type HistoryPage, type HistoryQuery } from './history.ts'
 import { createOpenWrites } from './open-writes.ts'
@@ -65,7 +65,7 @@ export interface VersionStore extends Reads, ReadsSeveral, VersionLocks {
   putVersion(version: StoredVersion): void
   /**
    * To be called in the transaction before the row of the version is written. Throws where this process may not write
-   * resources, because a server keeps them in memory that would not hear of it.
+   * resources, because a server caches them and would not learn of the change.
    */
   writing(transaction: Transaction, version: StoredVersion): void
   /** To be called after COMMIT with the written versions: updates the cache and the newest key. */
@@ -91,7 +91,7 @@ export const openVersionStore = async ({
   waiting,
 }: VersionStoreOptions): Promise<VersionStore> => {
   const codes = await loadTypeCodes(database, types, waiting)
-  const kept = createKeptVersions(database, cacheBytes, feed)
+  const versionCache = createConsistentVersionCache(database, cacheBytes, feed)
   const isAlone = database.kind !== 'postgres'
   let keys: Keys = createCountedKeys(0)
   let newestResourceKey = 0
@@ -113,13 +113,15 @@ export const openVersionStore = async ({
 
   const read: VersionStore['read'] = (type, id) => {
     const path = `${type}/${id}`
-    const cached = kept.getCurrent(path)
+    const cached = versionCache.getCurrent(path)
     if (cached !== undefined) return cached
     const code = codes.code(type)
     if (code === undefined) return undefined
-    const found = kept.reading(path)
+    const found = versionCache.reading(path)
     const row = database.get<VersionRow>(readCurrent, [code, id])
-    return row instanceof Promise ? row.then((one) => found(toVersion(type, one))) : kept.found(toVersion(type, row))
+    return row instanceof Promise
+      ? row.then((one) => found(toVersion(type, one)))
+      : versionCache.found(toVersion(type, row))
   }
   const isCurrentIn = (source: Pick<RowSource, 'get'>, { rid, version }: StoredVersion): MaybePromise<boolean> =>
     chain(source.get<Pick<VersionRow, 'ver'>>(readCurrentNumber, [rid]), (row) => row?.ver === version)
@@ -145,7 +147,7 @@ export const openVersionStore = async ({
     history: (query, signal) => history(database, query, signal),
     ...createReadsSeveral(database, codes),
     isCurrent(version) {
-      const cached = kept.getCurrent(`${version.type}/${version.id}`)
+      const cached = versionCache.getCurrent(`${version.type}/${version.id}`)
       return cached === undefined ? isCurrentIn(database, version) : cached.version === version.version
     },
     within(transaction) {
@@ -167,16 +169,16 @@ export const openVersionStore = async ({
     noticeResourceKey(key) {
       if (key > newestResourceKey) newestResourceKey = key
     },
-    getCurrent: kept.getCurrent,
-    getVersion: kept.getVersion,
-    putVersion: kept.putVersion,
+    getCurrent: versionCache.getCurrent,
+    getVersion: versionCache.getVersion,
+    putVersion: versionCache.putVersion,
     writing(transaction, version) {
       if (database.isBeside()) throw WrittenBeside()
-      kept.writing(transaction, version)
+      versionCache.writing(transaction, version)
     },
     committed(versions) {
       for (const version of versions) if (version.rid > newestResourceKey) newestResourceKey = version.rid
-      kept.committed(versions)
+      versionCache.committed(versions)
     },
     settle: writes.settle,
     closeTime() {

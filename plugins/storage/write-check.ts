@@ -13,7 +13,7 @@ export interface WriteCheckInput {
   readonly text: string
 }
 
-/** Tells a check what a caller with limited access may know. */
+/** Shows a check what a caller with limited access may know. */
 export interface RestrictedChange {
   /** The content before the change; undefined if there was none. Parsed at each access. */
   readonly previous: Readonly<Record<string, unknown>> | undefined
@@ -21,7 +21,7 @@ export interface RestrictedChange {
   readonly referred?: readonly ReadReference[] | undefined
   /**
    * Whether the access itself names this resource, as a compartment or as the user. The caller then knows of it, so a check
-   * may tell whether it exists, without asking `sees`.
+   * may reveal whether it exists, without asking `sees`.
    */
   names(target: Pick<Target, 'type' | 'id'>): boolean
   /** Whether the caller may see the version. To be called for versions that `References.find` returned. */

@@ -40,7 +40,7 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
   /** The promise that an answer must wait for after COMMIT, by the first change of its transaction. */
   const waits = new WeakMap<Changed, Promise<void>>()
   /** Must be called in the order of commits, because caches must not get an earlier version after a later one. */
-  const tellCommitted = (request: RequestContext, changes: readonly Changed[]): void => {
+  const notifyCommitted = (request: RequestContext, changes: readonly Changed[]): void => {
     const written = changes.filter((changed) => changed.written)
     const versions = written.map(({ version }) => version)
     store.committed(versions)
@@ -75,7 +75,7 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
     ): MaybePromise<void> {
       // Errors of checks name their entries themselves.
       if (progress !== undefined) progress.interaction = undefined
-      transaction.afterCommit(() => tellCommitted(request, changes))
+      transaction.afterCommit(() => notifyCommitted(request, changes))
       for (const { written, version } of changes) if (written) transaction.publish(toPublication(version))
       return chain(confirmation.confirm(request, transaction, changes, issuesOf, progress), () =>
         notifyAll(request, transaction, changes, progress),

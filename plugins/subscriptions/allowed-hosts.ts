@@ -1,9 +1,9 @@
-/** Where rest-hooks may lead: the hosts of `[subscriptions] rest_hook_hosts`, and private addresses that it lists. */
+/** Checks endpoints of rest-hooks: hosts must be in `[subscriptions] rest_hook_hosts`, and so must private addresses. */
 import { isIP } from 'node:net'
 import { isSpecialAddress } from '../../kernel/index.ts'
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/
-const USUAL: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' }
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' }
 
 /** The host of a URL without the brackets of IPv6. */
 export const bareHost = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1')
@@ -23,7 +23,7 @@ const splitEntry = (entry: string): { readonly host: string; readonly port: stri
 export const createAllowedHosts = (entries: readonly string[], allowsHttp: boolean): AllowedHosts => {
   const hosts = entries.map(splitEntry)
   const addresses = new Set(hosts.flatMap(({ host }) => (isIP(host) === 0 ? [] : [host])))
-  // A listed address may have been written in another form than the one a connection has.
+  // The setting may write an IPv6 address in another form than the connection.
   const normal = new Set([...addresses].map((one) => (isIP(one) === 6 ? bareHost(new URL(`http://[${one}]/`)) : one)))
   const allowsAddress = (address: string): boolean => !isSpecialAddress(address) || normal.has(address)
   return {
@@ -37,10 +37,10 @@ export const createAllowedHosts = (entries: readonly string[], allowsHttp: boole
       if (username !== '' || password !== '' || hash !== '' || endpoint.includes('#'))
         return 'channel.endpoint has a user, a password or a fragment; send secrets in channel.header'
       if (protocol === 'http:' && !allowsHttp && !LOOPBACK.test(host)) return 'channel.endpoint has to be an https URL'
-      const asked = port === '' ? USUAL[protocol] : port
+      const requested = port === '' ? DEFAULT_PORTS[protocol] : port
       const isListed = hosts.some((one) => {
         const own = isIP(one.host) === 6 ? bareHost(new URL(`http://[${one.host}]/`)) : one.host
-        return own === host && (one.port ?? USUAL[protocol]) === asked
+        return own === host && (one.port ?? DEFAULT_PORTS[protocol]) === requested
       })
       if (!isListed)
         return 'the host and port of channel.endpoint are not among those that the operator allows with [subscriptions] rest_hook_hosts'

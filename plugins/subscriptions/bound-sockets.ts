@@ -1,7 +1,7 @@
-/** WebSockets and the Subscriptions that each is bound to, on this server. */
+/** The WebSockets of this server, and the Subscriptions that each is bound to. */
 import type { WebSocket } from 'ws'
 
-const MOST_UNSENT = 65_536 // bytes; a ping says no more than an earlier one that is still on its way
+const MAX_UNSENT = 65_536 // bytes; further pings are dropped, because those that wait already say that there are events
 
 export interface BoundSocket {
   readonly socket: WebSocket
@@ -28,7 +28,7 @@ export const createBoundSockets = (): BoundSockets => {
     ping(subscription, events) {
       for (const { socket, bound } of sockets)
         if (bound.has(subscription))
-          for (let n = 0; n < events && socket.bufferedAmount < MOST_UNSENT; n += 1) socket.send(`ping ${subscription}`)
+          for (let n = 0; n < events && socket.bufferedAmount < MAX_UNSENT; n += 1) socket.send(`ping ${subscription}`)
     },
     all: () => [...sockets],
   }

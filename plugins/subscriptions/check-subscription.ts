@@ -1,21 +1,21 @@
-/** Checks a Subscription before it is stored, and keeps with whose rights it will run. */
+/** Checks a Subscription before it is stored, and remembers the restrictions with which it will run. */
 import { type Clock, extentOf, isServerError, type RequestContext, type Restriction } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Resources, WriteCheck } from '../fhir/service.ts'
 import {
+  CriteriaForbidden,
   CriteriaRefused,
   NotRequestedHere,
   StatusOfServer,
   SubscriptionRefused,
   SubscriptionsOff,
   TooMany,
-  TypeForbidden,
 } from './errors.ts'
 import { isOwnRequest } from './own-request.ts'
 import { type ChannelRules, type RequestedSubscription, readSubscription } from './read-subscription.ts'
 import { countRunning } from './tables.ts'
 
-const MOST_RUNNING = 1_000
+const MAX_RUNNING = 1_000
 
 /** The restrictions under which a request may search a type, as they were found before its transaction. */
 export interface FoundRulings {
@@ -42,7 +42,7 @@ export interface SubscriptionCheckParts {
   readonly clock: Clock
 }
 
-/** Runs what reads the criteria. What is wrong with them is 422, whatever a search would answer. */
+/** Runs `work`, which reads the criteria, and turns its 400 and 404 into 422. */
 const readingCriteria = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
@@ -63,8 +63,8 @@ const checkAccess = async (
     const restrictions = await session.ruling(type)
     if (isReadElsewhere(type))
       throw CriteriaRefused(`${type} is not stored as resources.`).with({ expression: ['Subscription.criteria'] })
-    if (restrictions.some((one) => extentOf(one, type, 'r') === 'none')) throw TypeForbidden(type)
-    // Null where only a search can decide; the parameters are checked anyway.
+    if (restrictions.some((one) => extentOf(one, type, 'r') === 'none')) throw CriteriaForbidden(type)
+    // Checks the parameters, also where it returns null because only a search can decide.
     await session.matches(type, query)
     rulings.keep(request, type, restrictions)
   })
@@ -85,11 +85,11 @@ export const createSubscriptionCheck = (parts: SubscriptionCheckParts): WriteChe
       throw SubscriptionRefused('its end has passed').with({ expression: ['Subscription.end'] })
     await checkAccess(parts, request, asked)
     const running = await database.get<{ n: number }>(countRunning, [])
-    if (Number(running?.n ?? 0) >= MOST_RUNNING) throw TooMany(MOST_RUNNING)
+    if (Number(running?.n ?? 0) >= MAX_RUNNING) throw TooMany(MAX_RUNNING)
   },
 })
 
-/** Where no channel is configured, nothing that would have to run is stored. */
+/** The check where no channel is configured: a Subscription that would have to run is refused. */
 export const refusingCheck: WriteCheck = {
   name: 'subscriptions',
   type: 'Subscription',

@@ -1,4 +1,4 @@
-/** [subscriptions]. */
+/** Settings of the section [subscriptions]. */
 import { Type } from '../../kernel/index.ts'
 
 /** A host name or address, IPv6 in brackets, and a port where it is not the usual one. */

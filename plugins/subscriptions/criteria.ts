@@ -15,7 +15,7 @@ interface Compiled {
 /** A version that is compared with Subscriptions; read once for all of them. */
 export interface ComparedVersion {
   readonly change: ChangeRow
-  /** Undefined where it is not there any more. */
+  /** Undefined where the version does not exist any more. */
   subject(): Promise<MatchSubject | undefined>
 }
 
@@ -23,7 +23,7 @@ export interface Criteria {
   compared(change: ChangeRow): ComparedVersion
   /** Throws 4xx and 500 where the criteria cannot be used any more. */
   matches(of: StateRow, version: ComparedVersion): Promise<boolean>
-  /** Forgets what was compiled for others than these. */
+  /** Drops the compiled criteria of all Subscriptions but these. */
   keepOnly(ids: ReadonlySet<string>): void
 }
 
@@ -32,7 +32,7 @@ export interface CriteriaParts {
   readonly ownerSession: OwnerSession
 }
 
-/** The criteria of the version of the Subscription that is active. Its status is another one than that of the request. */
+/** Reads the criteria of the active version, which is a later one than that of the request. */
 const queryOf = async (server: CriteriaParts['server'], { id, version }: StateRow): Promise<string> => {
   const { criteria } = (await server.read('Subscription', id, version)).parse()
   const text = String(criteria)
@@ -51,7 +51,7 @@ export const createCriteria = ({ server, ownerSession }: CriteriaParts): Criteri
     compiled.set(of.id, made)
     return made
   }
-  /** True where the version is the current one and matches: an older one is followed by a change of its own. */
+  /** True where the version is the current one and matches. An older one is skipped, because a later change is compared too. */
   const isFound = async ({ session, query }: Compiled, { type, id, version }: ChangeRow): Promise<boolean> => {
     const { matches } = await session.search(type, `${query}${query === '' ? '' : '&'}_id=${id}`)
     return matches.some((one) => one.version === version)

@@ -1,4 +1,4 @@
-/** Ends the Subscriptions that were running when the operator has turned them off: nothing is said to run that does not. */
+/** Ends all running Subscriptions, after the operator has turned them off, so that no status says that one still runs. */
 import type { Database } from '../database/service.ts'
 import { deleteEvents, endState, readRunning, type StateRow } from './tables.ts'
 import type { WriteStatus } from './write-status.ts'

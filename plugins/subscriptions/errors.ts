@@ -37,7 +37,7 @@ export const CriteriaRefused = defineError(
   'value',
   'The criteria cannot be used: %s Write one type with search parameters, such as Observation?patient=Patient/1.',
 )
-export const TypeForbidden = defineError(
+export const CriteriaForbidden = defineError(
   'subscriptions/type-forbidden',
   403,
   'forbidden',

@@ -1,4 +1,4 @@
-/** FHIR R4 Subscriptions: tells others of resources that are written. https://hl7.org/fhir/R4/subscription.html */
+/** FHIR R4 Subscriptions: notifies others when resources are written. https://hl7.org/fhir/R4/subscription.html */
 import { definePlugin } from '../../kernel/index.ts'
 import { Database } from '../database/service.ts'
 import { Fhir, Resources } from '../fhir/service.ts'

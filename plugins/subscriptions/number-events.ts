@@ -1,6 +1,6 @@
 /**
- * Compares what was written with the active Subscriptions, in the order of commits, and gives each match the next number of
- * its Subscription. Changes and their events are exchanged in one transaction, so a crash loses and repeats none.
+ * Compares queued versions with the active Subscriptions, in the order of commits, and gives each match the next number of
+ * its Subscription. One transaction replaces the queued versions by their events, so a crash loses and repeats none.
  */
 import { type Clock, createPause, isServerError, type Logger, RestrictionMalformed } from '../../kernel/index.ts'
 import type { Database, Transaction } from '../database/service.ts'
@@ -20,15 +20,15 @@ import type { WriteStatus } from './write-status.ts'
 
 const RETRY_MS = 1_000
 const LOOK_MS = 5_000
-const MOST_WAITING = 100_000 // notifications of a Subscription
+const MAX_WAITING = 100_000 // notifications of a Subscription
 
 export interface NumberEventsParts {
   readonly database: Database
   readonly criteria: Criteria
   readonly writeStatus: WriteStatus
-  /** Events are stored that wait to be sent. */
+  /** Events of these Subscriptions were stored and are to be sent. */
   readonly onEvents: (subscriptions: readonly string[]) => void
-  /** Events of WebSockets, which are not stored: how many of each Subscription. */
+  /** Called with the number of new events of a WebSocket Subscription, which are not stored. */
   readonly ping: (subscription: string, events: number) => void
   readonly clock: Clock
   readonly log: Logger
@@ -36,7 +36,7 @@ export interface NumberEventsParts {
 
 export interface NumberEvents {
   start(): void
-  /** There are changes. */
+  /** There are queued changes. */
   wake(): void
   stop(): Promise<void>
 }
@@ -52,7 +52,7 @@ export const createNumberEvents = (parts: NumberEventsParts): NumberEvents => {
   let isStopping = false
   let running: Promise<void> | undefined
 
-  /** What the criteria say; where they cannot be used any more, the Subscription ends. */
+  /** Tests the criteria. Where they cannot be used any more, the Subscription ends. */
   const isMatch = async (of: StateRow, version: ReturnType<Criteria['compared']>): Promise<boolean> => {
     try {
       return await criteria.matches(of, version)
@@ -84,7 +84,7 @@ export const createNumberEvents = (parts: NumberEventsParts): NumberEvents => {
     }
     return [...matched.values()]
   }
-  /** Gives the Subscriptions that are still active. */
+  /** Stores the events, and returns those of Subscriptions that are still active. */
   const store = async (transaction: Transaction, matched: readonly Matched[], last: number) => {
     const stored: Matched[] = []
     for (const one of matched) {
@@ -103,7 +103,7 @@ export const createNumberEvents = (parts: NumberEventsParts): NumberEvents => {
     await transaction.run(deleteChanges, [last])
     return stored
   }
-  /** One page of changes. False where there are none. */
+  /** Handles one page of changes. False where there are none. */
   const step = async (): Promise<boolean> => {
     const changes = await database.all<ChangeRow>(readChanges, [])
     const last = changes.at(-1)
@@ -114,8 +114,8 @@ export const createNumberEvents = (parts: NumberEventsParts): NumberEvents => {
     const waiting = stored.filter(({ of }) => of.channel === 'rest-hook')
     onEvents(waiting.map(({ of }) => of.id))
     for (const { of } of waiting)
-      if (of.events - of.delivered > MOST_WAITING)
-        await writeStatus(of, 'error', `More than ${MOST_WAITING} notifications waited for the endpoint.`)
+      if (of.events - of.delivered > MAX_WAITING)
+        await writeStatus(of, 'error', `More than ${MAX_WAITING} notifications waited for the endpoint.`)
     return true
   }
   const work = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** Requests of this plugin: the server writes the status of Subscriptions itself. */
+/** Recognises requests of this plugin, with which the server itself writes the status of Subscriptions. */
 import type { RequestContext } from '../../kernel/index.ts'
 
 export const PURPOSE = 'subscriptions'

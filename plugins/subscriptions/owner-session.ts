@@ -1,4 +1,4 @@
-/** The session of a Subscription: what it reads is what who requested it might read then, and the trail names that caller. */
+/** The session of a Subscription: it reads with the rights of the request, and the audit trail names the caller of that. */
 import type { Caller, Restriction } from '../../kernel/index.ts'
 import type { Resources, Session } from '../fhir/service.ts'
 import { PURPOSE } from './own-request.ts'

@@ -1,9 +1,9 @@
-/** The lines of Subscription.channel.header: `Authorization: Bearer x`. RFC 9110, sections 5.1, 5.5 and 7.6.1. */
+/** Reads the lines of Subscription.channel.header: `Authorization: Bearer x`. RFC 9110, sections 5.1, 5.5 and 7.6.1. */
 
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/
 const VALUE = /^[\x20-\x7e\t]{0,4096}$/
-const MOST = 32 // headers
-/** Of one connection, of the message itself, or the server's. */
+const MAX_HEADERS = 32
+/** Headers of the connection or of the message, and those that the server sets. */
 const TAKEN = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'proxy-connection', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade', 'host', 'content-length', 'content-type', 'content-encoding', 'expect', 'via'],
@@ -14,8 +14,8 @@ export type SentHeaders = Readonly<Record<string, readonly string[]>>
 
 /** Throws the reason as an Error that names the header but not its value. */
 export const readHeaders = (lines: readonly unknown[], refuse: (why: string) => Error): SentHeaders => {
-  if (lines.length > MOST) throw refuse(`channel.header has more than ${MOST} lines`)
-  const headers: Record<string, string[]> = {}
+  if (lines.length > MAX_HEADERS) throw refuse(`channel.header has more than ${MAX_HEADERS} lines`)
+  const headers = new Map<string, string[]>()
   for (const [at, line] of lines.entries()) {
     const where = `channel.header[${at}]`
     const colon = typeof line === 'string' ? line.indexOf(':') : -1
@@ -28,7 +28,8 @@ export const readHeaders = (lines: readonly unknown[], refuse: (why: string) => 
     const key = name.toLowerCase()
     if (TAKEN.has(key) || key.startsWith('x-forwarded-'))
       throw refuse(`${where} sets ${key}, which belongs to the connection or to the server`)
-    headers[key] = [...(headers[key] ?? []), value]
+    headers.set(key, [...(headers.get(key) ?? []), value])
   }
-  return headers
+  // Names such as __proto__ are legal, and must not be those of an object's prototype.
+  return Object.assign(Object.create(null), Object.fromEntries(headers))
 }

@@ -1,15 +1,15 @@
-/** What a Subscription asks for, checked. https://hl7.org/fhir/R4/subscription.html */
+/** Reads and checks what a Subscription requests. https://hl7.org/fhir/R4/subscription.html */
 import type { AllowedHosts } from './allowed-hosts.ts'
 import { ChannelUnsupported, CriteriaRefused, SubscriptionRefused } from './errors.ts'
 import { readHeaders, type SentHeaders } from './read-headers.ts'
-import type { Channel } from './tables.ts'
+import type { SubscriptionChannel } from './tables.ts'
 
 const CRITERIA = /^([A-Z][A-Za-z]{0,63})(?:\?(.*))?$/s
 const CRITERIA_LENGTH = 4_096
 const PAYLOAD = 'application/fhir+json'
 
 export interface RequestedSubscription {
-  readonly channel: Channel
+  readonly channel: SubscriptionChannel
   readonly type: string
   /** Search parameters. */
   readonly query: string

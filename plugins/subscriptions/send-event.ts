@@ -5,7 +5,7 @@ import type { RequestedSubscription } from './read-subscription.ts'
 import type { SendNotification } from './send-notification.ts'
 import type { EventRow, StateRow } from './tables.ts'
 
-/** Resolves to why the endpoint has not taken it; undefined when it has, and where there is nothing to send. */
+/** Resolves to the reason why the endpoint has not taken the event; undefined when it has, and where there is nothing to send. */
 export type SendEvent = (
   row: StateRow,
   asked: RequestedSubscription,
@@ -19,10 +19,10 @@ export interface SendEventParts {
 }
 
 export const createSendEvent = ({ send, ownerSession }: SendEventParts): SendEvent => {
-  /** What is being repeated: the trail has once that it was shown. */
+  /** The last event that was read, so that the audit trail gets one read however often the event is sent. */
   let loaded: { readonly key: string; readonly body: string } | undefined
 
-  /** Undefined where the owner may not see the version, or it is not there. */
+  /** Undefined where the owner may not see the version, or it does not exist any more. */
   const bodyOf = async (row: StateRow, { number, type, id, version }: EventRow): Promise<string | undefined> => {
     const key = `${row.version}.${number}`
     if (loaded?.key === key) return loaded.body

@@ -1,6 +1,6 @@
 /**
- * One request to the endpoint of a rest-hook. Redirects are not followed, every notification opens a connection of its own,
- * and the address that the host resolved to is checked before anything is sent to it.
+ * Sends one request to the endpoint of a rest-hook. It follows no redirects, opens a connection for each notification, and
+ * checks the address that the host resolved to before it sends anything.
  */
 import type { LookupAddress } from 'node:dns'
 import { lookup as resolveHost } from 'node:dns/promises'
@@ -24,7 +24,7 @@ export interface Notification {
   readonly body: string | undefined
 }
 
-/** Resolves to why the endpoint has not taken it, without anything secret; undefined when it has. */
+/** Resolves to the reason why the endpoint has not taken it, which contains no secrets; undefined when it has. */
 export type SendNotification = (notification: Notification, signal: AbortSignal) => Promise<string | undefined>
 
 class NotPublic extends Error {}
@@ -43,7 +43,7 @@ const lookupWithin =
     resolveHost(hostname, { all: true, family: options.family ?? 0 }).then(answer, (error) => callback(error, '', 4))
   }
 
-/** A word such as ECONNREFUSED. Messages may quote what was sent. */
+/** A code such as ECONNREFUSED. The message is left out, because it may quote what was sent. */
 const codeOf = (error: unknown): string => {
   const { code } = error as { readonly code?: unknown }
   return typeof code === 'string' && /^\w{1,64}$/.test(code) ? code : 'the connection failed'
@@ -71,7 +71,13 @@ export const createSendNotification = (hosts: AllowedHosts, clock: Pick<Clock, '
         resolve,
       )
       asked.on('error', reject)
-      // Where the URL has an address, no name is looked up.
+      // An answer of 101 is no 'response' and no 'error'.
+      asked.on('upgrade', (response, socket) => {
+        socket.destroy()
+        resolve(response)
+      })
+      asked.on('close', () => reject(new Error('the connection was closed')))
+      // A URL with an address is not looked up, so the connection is checked as well.
       asked.on('socket', (socket) =>
         socket.once('connect', () => {
           if (!hosts.allowsAddress(socket.remoteAddress ?? '')) asked.destroy(new NotPublic())

@@ -1,7 +1,7 @@
-/** Starts one Subscription with a rest-hook, and sends its notifications: in their order, one at a time. */
+/** Activates one Subscription, and sends the notifications of a rest-hook in their order, one at a time. */
 import type { Clock, Logger } from '../../kernel/index.ts'
-import { type AskedOfParts, createAskedOf } from './asked-of.ts'
 import type { RequestedSubscription } from './read-subscription.ts'
+import { createRequestReader, type RequestReaderParts } from './request-reader.ts'
 import { createSendEvent, type SendEventParts } from './send-event.ts'
 import { deleteEvent, type EventRow, readEvents, readState, type StateRow, setDelivered, setFailing } from './tables.ts'
 import { createBell } from './wait-for.ts'
@@ -10,10 +10,10 @@ const HANDSHAKE_MS = 60_000 // for which the handshake is repeated
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 60_000
 const BROKEN_PAUSE_MS = 5_000 // after an error of this server
-const LOOK_MS = 30_000 // whether it has ended
+const LOOK_MS = 30_000 // between two checks whether it has ended
 const RELAXED = Object.freeze({ asynchronousCommit: true })
 
-export interface SenderParts extends SendEventParts, AskedOfParts {
+export interface SenderParts extends SendEventParts, RequestReaderParts {
   /** Milliseconds for which notifications are repeated. */
   readonly retryMs: number
   readonly clock: Clock
@@ -21,7 +21,7 @@ export interface SenderParts extends SendEventParts, AskedOfParts {
 }
 
 export interface Sender {
-  /** There are events. The pause after a failure goes on. */
+  /** There are events. Does not shorten the pause after a failure. */
   wake(): void
   /** The Subscription has changed. */
   changed(): void
@@ -30,10 +30,10 @@ export interface Sender {
   readonly done: Promise<void>
 }
 
-/** What comes next: the state is looked at again, at once or when something happens, or after a pause. */
+/** When the state is read again. */
 type Next = 'at once' | 'when woken' | 'after a pause'
 
-/** Where something else was written meanwhile, the news of it ends the pause. */
+/** Where the status could not be written because the resource has changed, `changed` ends the pause. */
 const after = (hasWritten: boolean): Next => (hasWritten ? 'at once' : 'after a pause')
 
 export const startSender = (parts: SenderParts, id: string): Sender => {
@@ -42,13 +42,13 @@ export const startSender = (parts: SenderParts, id: string): Sender => {
   const { signal } = controller
   const bell = createBell(clock)
   const sendEvent = createSendEvent(parts)
-  const askedOf = createAskedOf(parts)
+  const readRequest = createRequestReader(parts)
   let isIdle = false
   let hasEvents = false
   let hasChanged = false
   let tries = 0
 
-  /** The endpoint has not taken something. */
+  /** The endpoint has not taken a request. */
   const failed = async (row: StateRow, why: string, boundMs: number): Promise<Next> => {
     if (signal.aborted) return 'at once'
     const now = clock.now()
@@ -93,7 +93,7 @@ export const startSender = (parts: SenderParts, id: string): Sender => {
     const row = await database.get<StateRow>(readState, [id])
     if (row === undefined || (row.status !== 'requested' && row.status !== 'active')) return undefined
     if (row.ends !== 0 && row.ends <= clock.now()) return after(await writeStatus(row, 'off'))
-    const asked = await askedOf(row)
+    const asked = await readRequest(row)
     if (asked === undefined) return 'after a pause'
     if (row.status === 'requested') return begin(row, asked)
     return asked.channel === 'websocket' ? 'when woken' : deliver(row, asked)

@@ -6,9 +6,9 @@ import type { Fhir, Resources } from '../fhir/service.ts'
 import type { Limits } from '../limits/service.ts'
 import { createAllowedHosts } from './allowed-hosts.ts'
 import { createBoundSockets } from './bound-sockets.ts'
+import { createChangeIntake } from './change-intake.ts'
 import { createFoundRulings, createSubscriptionCheck } from './check-subscription.ts'
 import { createCriteria } from './criteria.ts'
-import { createIntake } from './intake.ts'
 import { createNumberEvents } from './number-events.ts'
 import { PURPOSE } from './own-request.ts'
 import { createOwnerSession } from './owner-session.ts'
@@ -66,7 +66,7 @@ export const setUpSubscriptions = (parts: SubscriptionsParts): Lifecycle => {
   fhir.operation(statusOperation(database))
   hooks.onWrite.tap(
     'subscriptions',
-    createIntake({ rules, rulings, onChanges: events.wake, onStates: senders.changed }),
+    createChangeIntake({ rules, rulings, onChanges: events.wake, onStates: senders.changed }),
   )
   const { isReader } = database
   if (hasWebSocket) routes(webSocketRoute({ sockets, resources, limits, identify, isReader, clock, log }))

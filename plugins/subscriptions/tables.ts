@@ -1,5 +1,5 @@
 /**
- * The tables of Subscriptions. `subscription_change` holds versions that no Subscription was compared with yet, and
+ * The tables of Subscriptions. `subscription_change` queues versions that were not compared with Subscriptions yet, and
  * `subscription_event` notifications that are to be sent. Times are milliseconds since the epoch, 0 where there is none.
  */
 import type { SchemaChange } from '../../kernel/index.ts'
@@ -20,15 +20,15 @@ export const subscriptionMigrations: readonly SchemaChange[] = [
   },
 ]
 
-export type Channel = 'rest-hook' | 'websocket'
-/** `gone`: the Subscription was deleted. Its numbers are kept, so that none is used twice where it is made again. */
+export type SubscriptionChannel = 'rest-hook' | 'websocket'
+/** `gone`: the Subscription was deleted. Its row stays, so that no number is used twice when it is created again. */
 export type State = 'requested' | 'active' | 'error' | 'off' | 'gone'
 
 export interface StateRow {
   readonly id: string
   readonly version: number
   readonly status: State
-  readonly channel: Channel
+  readonly channel: SubscriptionChannel
   readonly type: string
   /** JSON of the Caller who has requested it, without its token. */
   readonly caller: string
@@ -65,7 +65,7 @@ export const activate = sql(
   'subscriptions.activate',
   "UPDATE subscription_state SET version = ?, status = 'active', since = (SELECT seq FROM subscription_mark WHERE id = 1), failing = 0 WHERE id = ?",
 )
-/** Ends it. Who had requested it is forgotten. */
+/** Ends it, and deletes caller and restrictions. */
 export const endState = sql(
   'subscriptions.end',
   "UPDATE subscription_state SET version = ?, status = ?, delivered = events, caller = '', restrictions = '', failing = 0, ends = 0 WHERE id = ?",
@@ -91,7 +91,7 @@ export const readChanges = sql(
 )
 export const deleteChanges = sql('subscriptions.delete-changes', 'DELETE FROM subscription_change WHERE seq <= ?')
 
-/** Gives the number of the last of so many new events, while it is the same Subscription that is active. */
+/** Takes so many numbers and returns the last one. No row where another version is current, or it is not active. */
 export const takeEvents = sql(
   'subscriptions.take-events',
   "UPDATE subscription_state SET events = events + ? WHERE id = ? AND version = ? AND status = 'active' RETURNING events",
@@ -117,7 +117,7 @@ export const setFailing = sql(
   'UPDATE subscription_state SET failing = ? WHERE id = ? AND version = ? AND failing = 0',
 )
 
-/** A version that was written. */
+/** A queued version. */
 export interface ChangeRow {
   readonly seq: number
   readonly type: string

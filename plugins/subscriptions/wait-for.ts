@@ -1,10 +1,10 @@
-/** A wait that a time or somebody ends. */
+/** A wait that ends with `ring`, or after some time. */
 import type { Clock } from '../../kernel/index.ts'
 
 export interface Bell {
   /** Ends the wait, or the next one. */
   ring(): void
-  /** Resolves when it rings, at once where it has since the last wait; `ms`: at the latest then. */
+  /** Resolves when it rings, at once if it has rung since the last wait, and after `ms` at the latest. */
   wait(ms?: number): Promise<void>
 }
 

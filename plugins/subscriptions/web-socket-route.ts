@@ -14,8 +14,8 @@ import { SocketOnReplica, SocketOrigin, SocketsFull } from './errors.ts'
 const PATH = '/subscription-events'
 const MESSAGE_BYTES = 1_024
 const BIND = /^bind:? ?([A-Za-z0-9.-]{1,64})$/
-const MOST_SOCKETS = 1_000
-const MOST_BOUND = 100 // Subscriptions of a connection
+const MAX_SOCKETS = 1_000
+const MAX_BOUND = 100 // Subscriptions of a connection
 const CHECK_MS = 30_000
 const CLOSE = { stopping: 1001, failed: 1011, malformed: 4400, unauthorized: 4401, unknown: 4404 } as const
 
@@ -29,7 +29,7 @@ export interface WebSocketRouteParts {
   readonly log: Logger
 }
 
-/** As for /sync: a page of this server, or one that the plugin cors lets read answers. */
+/** The rule of /sync: the origin is this server, or one that the plugin cors lets read answers. */
 const checkOrigin = ({ headers: { origin, host } }: RequestContext, response: ServerResponse): void => {
   if (origin === undefined || response.getHeader('access-control-allow-origin') === origin) return
   if (URL.parse(origin)?.host !== host) throw SocketOrigin()
@@ -49,13 +49,13 @@ interface Opened {
   readonly socket: WebSocket
 }
 
-/** Serves one connection. Returns what ends its checks. */
+/** Serves one connection. The returned function ends its checks. */
 const serve = ({ parts, ctx, raw, response, socket }: Opened): (() => Promise<void>) => {
   const { sockets, resources, identify, clock, log } = parts
   const one: BoundSocket = { socket, bound: new Set() }
   const controller = new AbortController()
   let caller = ctx.caller
-  /** A request of the caller as it is now. */
+  /** A request with the current caller. */
   const asking = (): RequestContext => {
     const { id, method, baseUrl, ownUrl, address, headers, requestClass } = ctx
     const request = new RequestContext({
@@ -78,7 +78,7 @@ const serve = ({ parts, ctx, raw, response, socket }: Opened): (() => Promise<vo
   const bind = async (text: string): Promise<void> => {
     const [, id] = BIND.exec(text) ?? []
     if (id === undefined) return socket.close(CLOSE.malformed, 'send bind and the id of a Subscription')
-    if (one.bound.size >= MOST_BOUND) return socket.close(CLOSE.malformed, `at most ${MOST_BOUND} Subscriptions`)
+    if (one.bound.size >= MAX_BOUND) return socket.close(CLOSE.malformed, `at most ${MAX_BOUND} Subscriptions`)
     if (!(await isThere(id))) return socket.close(CLOSE.unknown, 'there is no such active Subscription for WebSockets')
     one.bound.add(id)
     socket.send(`bound ${id}`)
@@ -103,14 +103,14 @@ const serve = ({ parts, ctx, raw, response, socket }: Opened): (() => Promise<vo
   }
   const checks = every(clock, CHECK_MS, check, failed)
   sockets.add(one)
-  // One after the other, so that answers come in the order of the messages.
+  // Messages are handled one after the other, so that answers come in their order.
   let before: Promise<void> = Promise.resolve()
   socket.on('message', (data, isBinary) => {
     if (isBinary) return socket.close(CLOSE.malformed, 'messages are text')
     before = before.then(() => bind(textOf(data))).catch(failed)
     return undefined
   })
-  // An error without a listener ends the process; what it leads to is the end of the connection.
+  // An error event without a listener would end the process. The connection closes in any case.
   socket.on('error', () => undefined)
   return async () => {
     sockets.remove(one)
@@ -135,7 +135,7 @@ export const webSocketRoute =
       if (isReader) throw SocketOnReplica()
       checkOrigin(ctx, reply.raw)
       const accepting = await load()
-      if (sockets.size >= MOST_SOCKETS) throw SocketsFull(MOST_SOCKETS)
+      if (sockets.size >= MAX_SOCKETS) throw SocketsFull(MAX_SOCKETS)
       const limited = limits?.sync.connect(ctx)
       const upgrade = ctx.takeUpgrade()
       if (upgrade === undefined) return limited?.close()

@@ -1,12 +1,12 @@
-/** Writes the status of a Subscription as the server, a new version of it. */
+/** Writes the status of a Subscription as the server: a new version of the resource. */
 import { isServerError } from '../../kernel/index.ts'
 import type { Session } from '../fhir/service.ts'
 import { parseExact } from '../model/service.ts'
 import type { StateRow } from './tables.ts'
 
 /**
- * Resolves to false where the Subscription has changed meanwhile; whoever changed it has said what becomes of it. `error`
- * is shown to whoever reads the Subscription.
+ * Resolves to false where the Subscription has changed meanwhile, which has handled its state. `error` is visible to every
+ * caller that reads the Subscription.
  */
 export type WriteStatus = (
   of: Pick<StateRow, 'id' | 'version'>,

@@ -7,7 +7,7 @@ import type { CurrentResource } from '../fhir/service.ts'
 import type { Asker, ChangeHub } from './change-hub.ts'
 import type { Processed } from './change-queue.ts'
 import { SetTooLarge } from './errors.ts'
-import { type Kind, tell, toLine } from './judged-change.ts'
+import { type Kind, toLine, toResourceDelta } from './judged-change.ts'
 import { deltaText, type LiveQuery, type Outlet, PAGE_SIZE, pageText, readyText, resetText } from './live-query.ts'
 import type { QuerySeal } from './position-seal.ts'
 import type { ResetReason } from './receiver.ts'
@@ -144,12 +144,12 @@ export class AskedQuery implements LiveQuery, Asker {
   }
 
   #send({ id, version, json }: { id: string; version: number; json: string | undefined }, kind: Kind): void {
-    const told = tell(
+    const delta = toResourceDelta(
       { type: this.type, id, version },
       () => json,
       () => [],
     )
-    this.#parts.outlet.send(deltaText(this.id, this.#at(), told.rest(kind)))
+    this.#parts.outlet.send(deltaText(this.id, this.#at(), delta.rest(kind)))
   }
 
   reset(reason: ResetReason): void {

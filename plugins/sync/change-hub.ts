@@ -1,8 +1,8 @@
 /**
- * Gives each change to the live queries that it concerns: judged on the version before and on the one after, in the
- * order of commits, behind the answers of the COMMIT and a little at a time. It listens to the source only while there
- * are live queries, and ten minutes longer, so that a client may come back; and ten minutes from the start of a server
- * to which clients of another one may come.
+ * Delivers each change to the live queries that it concerns: judged on the version before and on the one after, in the
+ * order of commits, after the answers of the COMMIT and a little at a time. It listens to the source only while there
+ * are live queries, and ten minutes longer, so that a client may come back; and for ten minutes from the start of a
+ * server, as clients of another one may come.
  */
 import type { Logger } from '../../kernel/index.ts'
 import type { Matcher, SessionReads } from '../fhir/service.ts'
@@ -17,25 +17,25 @@ import type { Receiver, ResetReason, Shared } from './receiver.ts'
 const MAX_WAITING = 100_000 // changes; more of them are a gap
 const LISTENS_ON_MS = 600_000
 
-/** A live query that is asked again, because no test of a single resource decides it. */
+/** A live query that is searched again, because no test of a single resource decides it. */
 export interface Asker {
   markStale(): void
   reset(reason: ResetReason): void
 }
 
 export interface ChangeHub {
-  /** Listens as it does while there are live queries. */
+  /** Begins to listen, without a live query. */
   listen(): void
-  /** All changes up to this one were given to their queries. Undefined before `settled` has resolved once. */
+  /** All changes up to this one were delivered to their queries. Undefined before `settled` has resolved once. */
   readonly processed: Processed | undefined
-  /** Resolves when all changes that a search has shown before were given to their queries. Rejects with 5xx. */
+  /** Resolves when all changes that a search has shown before this call were delivered. Rejects with 5xx. */
   settled(): Promise<void>
   /** `scope` names query and ruling: receivers with the same one share what was compiled first. */
   file(scope: string, matcher: Matcher, receiver: Receiver): () => void
-  /** Asked again after any change. */
+  /** Marks the query as stale after any change. */
   watch(asker: Asker): () => void
   readonly missed: MissedChanges['behind']
-  /** Queries without a key, and those that are asked again. */
+  /** Queries without a key, and those that are searched again. */
   readonly costly: { readonly listed: number; readonly asked: number }
   /** Once a second: ends queries whose meaning has changed, and listening that nobody needs. `now` is monotonic. */
   tick(now: number): void
@@ -81,14 +81,14 @@ export const createChangeHub = ({ source, subject, patientsOf, keepRows, log }: 
   const deliver = createDeliverChange(filed, subject, patientsOf)
   const judge = ({ type, versions }: Change, at: Processed): void => {
     for (const one of askers) one.markStale()
-    // Where no query wanted it, none that has come since needs it: the pages of that one were read behind it.
+    // `versions` is undefined where no query wanted the type; pages of a query that began since were read after the change.
     if (versions !== undefined && filed.has(type)) deliver(versions, at)
   }
   const queue = createChangeQueue((change, at) => {
     try {
       judge(change, at)
     } catch (error) {
-      log.error({ err: error, type: change.type }, 'a change could not be matched; live queries begin anew')
+      log.error({ err: error, type: change.type }, 'a change could not be matched; live queries are reset')
       resetAll('gap')
     }
   })

@@ -1,10 +1,10 @@
-/** Changes that wait to be given to live queries: in their order, behind the answers of the COMMIT, a little at a time. */
+/** Delivers changes to live queries in order, after the answers of the COMMIT, in turns of two milliseconds. */
 import type { Change } from './change-source.ts'
 import type { Place } from './place.ts'
 
 const TURN_MS = 2
 
-/** How far changes were given on. */
+/** How far changes were delivered. */
 export interface Processed {
   readonly place: Place
   /** How many there were. */
@@ -17,9 +17,9 @@ export interface ChangeQueue {
   /** Undefined before the first one. */
   readonly processed: Processed | undefined
   push(changes: readonly Change[]): void
-  /** Resolves when all that wait now were given on, and when the queue is emptied. */
+  /** Resolves when all that wait now were delivered, and when the queue is emptied. */
   settled(): Promise<void>
-  /** Forgets what waits. */
+  /** Discards the changes that wait. */
   clear(): void
 }
 

@@ -1,8 +1,8 @@
-/** Where live queries learn of changes. The feed of a cluster is one such source; own commits are another. */
+/** The source of changes for live queries: the feed of a cluster, or the commits of this process. */
 import type { ResourceVersion } from '../../kernel/index.ts'
 import type { Place, Spot } from './place.ts'
 
-/** Stands for the type of what is no resource: other packages, which may give a search another meaning. */
+/** The type of a change of the installed packages, which may give a search another meaning. */
 export const PACKAGES = 'packages'
 
 /** A change without its content. */
@@ -40,22 +40,22 @@ export interface ChangeListener {
   heard(changes: readonly HeardChange[]): void
   /** The same changes in the same order, some at once, when their content is there. It must not throw. */
   changed(changes: readonly Change[]): void
-  /** Changes were missed: whatever was made of the earlier ones is void. */
+  /** Changes were missed: results that earlier changes have led to are void. */
   gap(): void
 }
 
 export interface Listening {
-  /** All changes behind it are told. */
+  /** All changes behind it are delivered. */
   readonly from: Spot
   /** The same as a place. Undefined before `settled` has resolved once. */
   readonly start: Place | undefined
   /** Resolves when the listener was given every change that a search has shown before this call. Rejects with 5xx. */
   settled(): Promise<void>
-  /** Whether a place is one of the history that the listener is told. Rejects with 5xx. */
+  /** Whether a place belongs to the history whose changes are delivered. Rejects with 5xx. */
   holds(place: Place): Promise<boolean>
   /**
    * Changes behind a place that `holds`, up to the end of the commit of another one that was heard. Undefined where some
-   * are not known any more.
+   * of them are not known any more.
    */
   behind(place: Place, until: Spot): Promise<readonly HeardChange[] | undefined>
   stop(): void

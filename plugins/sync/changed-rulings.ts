@@ -15,7 +15,7 @@ const askRuling = async (session: SessionReads, type: string): Promise<string | 
   }
 }
 
-/** `session`: of the caller as it is now. Throws where it cannot be told. */
+/** `session`: of the caller as it is now. Throws where it cannot be found out. */
 export const findChangedRulings = async (
   session: () => SessionReads,
   queries: readonly LiveQuery[],

@@ -7,7 +7,7 @@ import type { ResourceChange } from '../database/service.ts'
 import type { CurrentResource, SessionReads } from '../fhir/service.ts'
 import type { Versions } from './change-source.ts'
 
-const MOST_WRITTEN = 20_000 // changes of this process that nobody has asked for
+const MAX_WRITTEN = 20_000 // changes of this process that were not requested yet
 
 export interface ChangedVersions {
   /** Rejects where they cannot be read. */
@@ -19,7 +19,7 @@ export interface ChangedVersions {
 const keyOf = ({ type, id, version }: Pick<ResourceChange, 'type' | 'id' | 'version'>): string =>
   `${type}/${id}/${version}`
 
-/** `wants`: whether what this process writes of a type will be asked for; undefined while nothing is. */
+/** `wants`: whether versions of a type that this process writes will be requested; undefined while there are no live queries. */
 export const createChangedVersions = (
   hooks: Pick<Hooks, 'onCommit'>,
   internal: Pick<SessionReads, 'read'>,
@@ -32,8 +32,8 @@ export const createChangedVersions = (
     if (isWanted === undefined) return
     for (const { previous, next, resource } of changes) {
       if (!isWanted(next.type)) continue
-      // Some were asked for before this was called, and were read.
-      if (written.size >= MOST_WRITTEN) written.clear()
+      // Versions that were requested before this call were read from the database, and stay in the map.
+      if (written.size >= MAX_WRITTEN) written.clear()
       written.set(keyOf(next), { previous, next, resource })
     }
   })

@@ -35,7 +35,7 @@ export const compileLiveQuery = async (
   if (type === undefined) throw QueryMalformed(query.slice(0, 64))
   const { hub, seal, internal, patientsOf, clock, onError } = parts
   const session = outlet.session()
-  // Asked for first: a matcher tells which ruling is in it, and a search asks each time.
+  // The matcher comes first: it says which ruling it contains, and a search asks for the ruling each time.
   const ruling = await session.ruling(type)
   const matcher = await session.matches(type, text)
   const restrictions = matcher?.restrictions ?? ruling

@@ -75,7 +75,7 @@ export const createConnectionAccess = (parts: ConnectionAccessParts): Connection
     async authenticate(token) {
       const given = { ...opened.headers, authorization: `Bearer ${token}` }
       const found = await identifyWith(given)
-      // Where no plugin tells callers apart, there is nothing that a token could say.
+      // Where no plugin distinguishes callers, a token has no meaning.
       if (found !== undefined) take(found, given)
     },
     async recheck() {

@@ -11,7 +11,7 @@ import { type Channel, CLOSE } from './channel.ts'
 import { compileLiveQuery, type LiveQueryParts } from './compile-live-query.ts'
 import type { ConnectionAccess } from './connection-access.ts'
 import { QueryTwice, QueryUnknown } from './errors.ts'
-import type { Told } from './judged-change.ts'
+import type { ResourceDelta } from './judged-change.ts'
 import type { LiveQuery, Outlet } from './live-query.ts'
 import type { ResetReason } from './receiver.ts'
 import type { ShownPatients } from './shown-patients.ts'
@@ -206,10 +206,10 @@ export class Connection implements Outlet {
     else this.#options.channel.send(text)
   }
 
-  recordShown(query: { readonly type: string; readonly text: string }, told: Told): boolean {
+  recordShown(query: { readonly type: string; readonly text: string }, delta: ResourceDelta): boolean {
     if (this.#isClosed || this.#isExpired) return false
     const { shown, access } = this.#options
-    return shown.record(access, query, told, () => this.close(CLOSE.failed, 'the audit event could not be stored'))
+    return shown.record(access, query, delta, () => this.close(CLOSE.failed, 'the audit event could not be stored'))
   }
 
   ended({ id }: LiveQuery): void {

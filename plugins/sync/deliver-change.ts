@@ -3,7 +3,7 @@ import type { MatchSubject, SessionReads } from '../fhir/service.ts'
 import type { Processed } from './change-queue.ts'
 import type { Versions } from './change-source.ts'
 import type { FiledQueries } from './filed-queries.ts'
-import { type PatientsOf, type Told, tell } from './judged-change.ts'
+import { type PatientsOf, type ResourceDelta, toResourceDelta } from './judged-change.ts'
 import type { Shared } from './receiver.ts'
 
 export const createDeliverChange = (
@@ -21,7 +21,7 @@ export const createDeliverChange = (
     const { previous, next, resource } = versions
     const before = subjectOf(previous)
     const after = subjectOf(next, resource)
-    let told: Told | undefined
+    let delta: ResourceDelta | undefined
     for (const { matcher, receivers } of filed.find(next.type, before?.keys, after?.keys)) {
       if (!matcher.meaning.isCurrent) {
         for (const one of [...receivers]) one.reset('meaning')
@@ -30,12 +30,12 @@ export const createDeliverChange = (
       const wasIn = before !== undefined && matcher.test(before)
       const isIn = after !== undefined && matcher.test(after)
       if (!wasIn && !isIn) continue
-      told ??= tell(
+      delta ??= toResourceDelta(
         next,
         () => next.json,
         () => patientsOf(versions),
       )
-      for (const one of [...receivers]) one.deliver(told, at, wasIn, isIn)
+      for (const one of [...receivers]) one.deliver(delta, at, wasIn, isIn)
     }
   }
 }

@@ -40,7 +40,7 @@ export const createEventStreamChannel = (response: ServerResponse, on: EventStre
     },
     close(code, reason) {
       if (!isOpen) return
-      // An answer has no close code, so it is told as the last event.
+      // An answer has no close code, so the code is sent as the last event.
       body.end(`event: close\ndata: ${JSON.stringify({ code, reason })}\n\n`)
       isOpen = false
     },

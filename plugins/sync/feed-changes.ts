@@ -1,4 +1,4 @@
-/** The changes of all servers of the database, in the order of commits, as the feed tells them. */
+/** The changes of all servers of the database, in the order of commits, as the feed publishes them. */
 import type { Hooks, Logger } from '../../kernel/index.ts'
 import type { ChangeFeed, Database } from '../database/service.ts'
 import type { SessionReads } from '../fhir/service.ts'
@@ -13,7 +13,7 @@ export interface FeedChangesParts {
   readonly hooks: Pick<Hooks, 'onCommit'>
   /** Of the server itself. */
   readonly internal: Pick<SessionReads, 'read'>
-  /** For a server that the feed is not told of, because it writes beside others without the writer lease. */
+  /** For a server whose changes the feed does not publish, because it writes beside others without the writer lease. */
   readonly own: ChangeSource
   readonly log: Logger
 }

@@ -14,9 +14,9 @@ import type { ChangedVersions } from './changed-versions.ts'
 import type { KnownTerms } from './known-terms.ts'
 import { isBehind, type Place, type Spot, WHOLE } from './place.ts'
 
-const MOST_COMMITS = 20_000 // that are read from their rows for one who was away; more are read faster as pages
+const MAX_COMMITS = 20_000 // read from their rows for a client that was away; of more, pages are faster
 const AT_ONCE = 100 // changes whose versions are read at a time
-const MOST_WAITING = 100_000 // changes whose versions are not read yet; more of them are a gap
+const MAX_WAITING = 100_000 // changes whose versions are not read yet; more of them are a gap
 
 export interface FeedListening extends Listening {
   commit(commit: FeedCommit): void
@@ -74,7 +74,7 @@ export const createFeedListening = (parts: FeedListeningParts): FeedListening =>
     return { place, type, versions: listener.wants(type) ? await versions.of(change) : undefined }
   }
   const work = async (): Promise<void> => {
-    // Behind the call of onCommit for what this process has written.
+    // Lets onCommit be called first for changes of this process.
     await new Promise(setImmediate)
     while (waiting.length > 0) {
       const some = waiting.slice(0, AT_ONCE)
@@ -91,11 +91,11 @@ export const createFeedListening = (parts: FeedListeningParts): FeedListening =>
     isWorking = true
     work().catch((error: unknown) => {
       if (signal.aborted) return
-      log.warn({ err: error }, 'changes could not be read; live queries begin anew')
+      log.warn({ err: error }, 'changes could not be read; live queries are reset')
       listener.gap()
     })
   }
-  /** Every commit that can be seen now is told some milliseconds later, when it is on disk. */
+  /** Resolves when every commit that is visible now was published, which happens when it is on disk. */
   const heardAll = async (): Promise<void> => {
     const { seq } = await readMark(database)
     const isLate = (): boolean => !signal.aborted && (feed.status?.seq ?? seq) < seq
@@ -114,7 +114,7 @@ export const createFeedListening = (parts: FeedListeningParts): FeedListening =>
         waiting.push({ epoch: commit.epoch, spot: spotIn(commit, at), change: one })
         heard += 1
       })
-      if (waiting.length > MOST_WAITING) listener.gap()
+      if (waiting.length > MAX_WAITING) listener.gap()
       else if (waiting.length > 0 && !isWorking) begin()
     },
     async settled() {
@@ -130,14 +130,14 @@ export const createFeedListening = (parts: FeedListeningParts): FeedListening =>
       const { epoch, seq } = place
       const isReached = (): boolean => seq <= (feed.status?.seq ?? 0)
       if (!(await terms.has(place, feed.status?.epoch ?? 0))) return false
-      // Another server may have told it to a client before this one has read it.
+      // Another server may have sent the place to a client before this one has read it.
       if (!isReached()) await feed.look({ epoch, seq })
       return isReached()
     },
     async behind(place, until) {
       const { epoch, within } = place
       const seq = within === WHOLE ? place.seq : place.seq - 1
-      const commits = await feed.behind({ epoch, term: await terms.of(epoch), seq }, until.seq, MOST_COMMITS)
+      const commits = await feed.behind({ epoch, term: await terms.of(epoch), seq }, until.seq, MAX_COMMITS)
       return commits?.flatMap(heardOf).filter(({ spot }) => isBehind(spot, place))
     },
     stop() {

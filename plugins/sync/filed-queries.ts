@@ -1,5 +1,5 @@
 /**
- * Compiled live queries, filed so that a change meets few of them: one map by the keys of their most telling clause, and
+ * Compiled live queries, filed so that a change meets few of them: one map by the keys of their most selective clause, and
  * a list for each type of those without one.
  */
 import type { Matcher } from '../fhir/service.ts'

@@ -1,4 +1,4 @@
-/** A change as a query sees it, and the part of its message that all queries share. */
+/** What a change means to a query, and the part of its message that all queries share. */
 import type { Versions } from './change-source.ts'
 
 export type Kind = 'enter' | 'change' | 'leave'
@@ -10,8 +10,8 @@ export const kindOf = (wasIn: boolean, isIn: boolean): Kind | undefined =>
 /** One line of JSON: between tokens a line end is only white space, and inside strings there is none. */
 export const toLine = (json: string): string => (/[\r\n]/.test(json) ? json.replaceAll(/[\r\n]+/g, ' ') : json)
 
-/** What deltas of one resource say. */
-export interface Told {
+/** The part that all deltas about one change of a resource share. */
+export interface ResourceDelta {
   readonly type: string
   readonly id: string
   readonly version: number
@@ -24,11 +24,11 @@ export interface Told {
 export type PatientsOf = (versions: Versions) => readonly string[]
 
 /** `json`: undefined for a deletion. */
-export const tell = (
+export const toResourceDelta = (
   { type, id, version }: { readonly type: string; readonly id: string; readonly version: number },
   json: () => string | undefined,
   patients: () => readonly string[],
-): Told => {
+): ResourceDelta => {
   const texts: Partial<Record<Kind, string>> = {}
   let found: readonly string[] | undefined
   const make = (kind: Kind): string => {

@@ -1,4 +1,4 @@
-/** The random texts of epochs, by which places of the database are told from those of a history that was lost. */
+/** The random texts of epochs, which distinguish places of the database from those of a history that was lost. */
 import { type Database, readEpoch } from '../database/service.ts'
 import { type Place, type Spot, termMarkOf } from './place.ts'
 

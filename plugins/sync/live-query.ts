@@ -1,7 +1,7 @@
-/** What a connection has of each of its live queries, and what a query may ask of its connection. */
+/** What a connection calls on its live queries, and what a query calls on its connection. */
 import type { Restriction } from '../../kernel/index.ts'
 import type { SessionReads } from '../fhir/service.ts'
-import type { Told } from './judged-change.ts'
+import type { ResourceDelta } from './judged-change.ts'
 import type { ResetReason } from './receiver.ts'
 
 export const PAGE_SIZE = 50
@@ -27,13 +27,13 @@ export interface LiveQuery {
 }
 
 export interface Outlet {
-  /** True while nothing may be sent: the client reads slowly, or its rights are being asked for. */
+  /** True while nothing may be sent: the client reads slowly, or its rights are being checked. */
   readonly isBlocked: boolean
   send(text: string): void
-  /** Asks for the rights of the connection's caller at each call. */
+  /** Checks the rights of the connection's caller at each call. */
   readonly session: () => SessionReads
   /** For the audit trail. False where it cannot be recorded: then the delta is not sent. */
-  recordShown(query: { readonly type: string; readonly text: string }, told: Told): boolean
+  recordShown(query: { readonly type: string; readonly text: string }, delta: ResourceDelta): boolean
   /** The query has ended by itself. */
   ended(query: LiveQuery): void
 }
@@ -45,6 +45,6 @@ export const readyText = (id: string, at: string): string => JSON.stringify({ op
 
 export const resetText = (id: string, reason: ResetReason): string => JSON.stringify({ op: 'reset', id, reason })
 
-/** `rest`: of `Told`. */
+/** `rest`: that of the `ResourceDelta`. */
 export const deltaText = (id: string, at: string, rest: string): string =>
   `{"op":"delta","ids":[${JSON.stringify(id)}],"at":"${at}"${rest}`

@@ -1,14 +1,14 @@
 /**
  * A live query that changes are matched against. It is filed before its first page is read, so a change is either in a
- * page, or delivered, or both; the versions that were shown tell which. It keeps no set of its matches: the versions
- * before and after a change tell what happens to it.
+ * page, or delivered, or both; the versions that were shown decide which. It stores no set of its matches: the versions
+ * before and after a change show whether the resource enters, changes or leaves.
  */
 import type { Restriction } from '../../kernel/index.ts'
 import type { CurrentResource, Matcher, SessionReads } from '../fhir/service.ts'
 import type { ChangeHub } from './change-hub.ts'
 import type { Processed } from './change-queue.ts'
 import { SetTooLarge } from './errors.ts'
-import { kindOf, type PatientsOf, type Told, toLine } from './judged-change.ts'
+import { kindOf, type PatientsOf, type ResourceDelta, toLine } from './judged-change.ts'
 import {
   deltaText,
   type LiveQuery,
@@ -25,9 +25,9 @@ import type { Receiver, ResetReason } from './receiver.ts'
 
 const MAX_SET = 10_000 // matches; more is an export
 const MAX_PENDING = 10_000 // resources
-/** A change may be found by searches a moment before it is delivered, so what was shown is known this much longer. */
+/** A search may find a change a moment before it is delivered, so shown versions are remembered this much longer. */
 const KNOWS_SHOWN_MS = 10_000
-const RENEWS_AFTER = 1_000 // changes of others, after which a quiet query is told a newer position
+const RENEWS_AFTER = 1_000 // changes of other resources, after which a quiet query sends a newer position
 
 interface Shown {
   readonly version: number
@@ -35,7 +35,7 @@ interface Shown {
 }
 
 interface Pending {
-  readonly told: Told
+  readonly delta: ResourceDelta
   /** Whether the client has it. */
   readonly wasIn: boolean
   readonly isIn: boolean
@@ -98,10 +98,10 @@ export class MatchedQuery implements LiveQuery, Receiver {
     const found = missed && (await readMissed(this.#parts, missed, from.isLoose))
     if (this.#isEnded) return
     if (from === undefined || found === undefined) return this.reset('gap')
-    for (const { told, wasIn, isIn } of found) {
-      const newer = this.#pending.get(told.id)
-      const isOlder = newer !== undefined && newer.told.version > told.version
-      this.#pending.set(told.id, isOlder ? { ...newer, wasIn } : { told, wasIn, isIn })
+    for (const { delta, wasIn, isIn } of found) {
+      const newer = this.#pending.get(delta.id)
+      const isOlder = newer !== undefined && newer.delta.version > delta.version
+      this.#pending.set(delta.id, isOlder ? { ...newer, wasIn } : { delta, wasIn, isIn })
     }
     this.#sent = { place: from.place, count: 0 }
     await this.#settle()
@@ -152,7 +152,7 @@ export class MatchedQuery implements LiveQuery, Receiver {
   /** False for a version that a delivered change has replaced: the change is sent behind the pages. */
   #accepts({ id, version }: CurrentResource): boolean {
     const pending = this.#pending.get(id)
-    if (pending !== undefined && pending.told.version > version) return false
+    if (pending !== undefined && pending.delta.version > version) return false
     this.#pending.delete(id)
     this.#shown?.set(id, { version, isIn: true })
     return true
@@ -166,37 +166,37 @@ export class MatchedQuery implements LiveQuery, Receiver {
     this.flush()
   }
 
-  deliver(told: Told, at: Processed, judgedIn: boolean, isIn: boolean): void {
+  deliver(delta: ResourceDelta, at: Processed, judgedIn: boolean, isIn: boolean): void {
     if (this.#state === 'ended') return
-    const there = this.#pending.get(told.id)
-    const known = this.#shown?.get(told.id)
-    if (told.version <= Math.max(there?.told.version ?? 0, known?.version ?? 0)) return
-    // As long as it is known what was shown, the client has that and nothing else; after a resume it has more.
+    const there = this.#pending.get(delta.id)
+    const known = this.#shown?.get(delta.id)
+    if (delta.version <= Math.max(there?.delta.version ?? 0, known?.version ?? 0)) return
+    // While all shown versions are remembered, the client has those and no others; after a resume it has more.
     const isAllKnown = this.#isFresh && this.#shown !== undefined
     const wasIn = there?.wasIn ?? known?.isIn ?? (judgedIn && !isAllKnown)
     if (this.#state === 'live' && this.#pending.size === 0 && !this.#isReadyDue && !this.#parts.outlet.isBlocked) {
-      this.#send({ told, wasIn, isIn }, at, false)
+      this.#send({ delta, wasIn, isIn }, at, false)
       this.#sent = at
       return
     }
-    this.#pending.delete(told.id)
-    this.#pending.set(told.id, { told, wasIn, isIn })
+    this.#pending.delete(delta.id)
+    this.#pending.set(delta.id, { delta, wasIn, isIn })
     if (this.#pending.size > MAX_PENDING) this.reset('slow')
   }
 
-  #send({ told, wasIn, isIn }: Pending, { place }: Processed, isLoose: boolean): void {
+  #send({ delta, wasIn, isIn }: Pending, { place }: Processed, isLoose: boolean): void {
     const { positions, outlet, type, text } = this.#parts
-    this.#shown?.set(told.id, { version: told.version, isIn })
+    this.#shown?.set(delta.id, { version: delta.version, isIn })
     const kind = kindOf(wasIn, isIn)
-    if (kind === undefined || !outlet.recordShown({ type, text }, told)) return
-    outlet.send(deltaText(this.id, positions.seal({ place, isLoose }), told.rest(kind)))
+    if (kind === undefined || !outlet.recordShown({ type, text }, delta)) return
+    outlet.send(deltaText(this.id, positions.seal({ place, isLoose }), delta.rest(kind)))
   }
 
   flush(): void {
     const { outlet, hub } = this.#parts
     if (this.#state !== 'live') return
     const { processed } = hub
-    // There is none behind a gap, which ends the query.
+    // A gap ends the query, so behind one there is nothing to send.
     if (processed === undefined) return
     for (const [id, pending] of this.#pending) {
       if (outlet.isBlocked || this.#isEnded) return
@@ -241,7 +241,7 @@ export class MatchedQuery implements LiveQuery, Receiver {
     this.#unfile()
     this.#pending.clear()
     this.#shown = undefined
-    // Its page may still be on its way, which is nobody's matter any more.
+    // A page may still be being read; its failure concerns nobody any more.
     this.#pages?.return?.().catch(() => undefined)
     this.#pages = undefined
   }

@@ -1,9 +1,9 @@
-/** What queries that are resumed have missed: from memory, or from where the source has kept it. */
+/** The changes that resumed queries have missed, from memory or as the source has stored them. */
 import { type HeardChange, type Listening, PACKAGES } from './change-source.ts'
 import type { Place } from './place.ts'
 import { createRecentChanges, type RecentChange } from './recent-changes.ts'
 
-/** What may give a search another meaning. What a client had before is then not known. */
+/** Types whose changes may give a search another meaning. Then the earlier matches of a client are unknown. */
 const MEANINGS = ['SearchParameter', 'ValueSet', 'CodeSystem', PACKAGES]
 
 export interface MissedChanges {
@@ -11,8 +11,8 @@ export interface MissedChanges {
   begin(listening: Listening): void
   add(changes: readonly HeardChange[]): void
   /**
-   * What happened to the resources of a type behind a place. Undefined where some of it is not known, or where what was
-   * known before may have another meaning now. Rejects with 5xx.
+   * The changes of resources of a type behind a place. Undefined where some are not known, or where the search may have
+   * another meaning since. Rejects with 5xx.
    */
   behind(place: Place, type: string): Promise<readonly RecentChange[] | undefined>
   clear(): void
@@ -21,7 +21,7 @@ export interface MissedChanges {
 export const createMissedChanges = (): MissedChanges => {
   const recent = createRecentChanges()
   let listening: Listening | undefined
-  /** One at a time, as the next one may need none. */
+  /** Reads run one at a time, as one may make the next one unnecessary. */
   let reading: Promise<unknown> = Promise.resolve()
 
   /** Adds the changes behind a place that were committed before the listening began. */

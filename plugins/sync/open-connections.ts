@@ -3,8 +3,8 @@ import { type Clock, every, type ServerError } from '../../kernel/index.ts'
 import { CLOSE } from './channel.ts'
 import { ServerFull } from './errors.ts'
 
-const MOST_CONNECTIONS = 5_000
-const MOST_QUERIES = 50_000
+const MAX_CONNECTIONS = 5_000
+const MAX_QUERIES = 50_000
 const TICK_MS = 1_000
 
 export interface Held {
@@ -62,8 +62,8 @@ export const createOpenConnections = (
     onError,
   )
   return {
-    admit: counter(MOST_CONNECTIONS, 'connections'),
-    openQuery: counter(MOST_QUERIES, 'queries'),
+    admit: counter(MAX_CONNECTIONS, 'connections'),
+    openQuery: counter(MAX_QUERIES, 'queries'),
     add: (connection) => void held.add(connection),
     remove: (connection) => void held.delete(connection),
     closeAll,

@@ -1,6 +1,6 @@
 /**
- * The changes that this process commits. They are all there are on SQLite. They are counted in memory, each as a commit
- * of its own.
+ * The changes that this process commits. On SQLite there are no others. They are counted in memory, each as a commit of
+ * its own.
  */
 import type { Hooks, Random } from '../../kernel/index.ts'
 import type { Change, ChangeListener, ChangeSource, Versions } from './change-source.ts'
@@ -14,14 +14,14 @@ export const createOwnCommits = (hooks: Pick<Hooks, 'onCommit'>, random: Random)
   hooks.onCommit.tap('live queries', ({ changes }) => {
     // The whole cost while there are no live queries.
     if (listener === undefined) return
-    const told = changes.map(({ previous, next, resource }): Change & { readonly versions: Versions } => {
+    const own = changes.map(({ previous, next, resource }): Change & { readonly versions: Versions } => {
       seq += 1
       return { place: here(), type: next.type, versions: { previous, next, resource } }
     })
     listener.heard(
-      told.map(({ place, type, versions: { next } }) => ({ spot: place, type, id: next.id, version: next.version })),
+      own.map(({ place, type, versions: { next } }) => ({ spot: place, type, id: next.id, version: next.version })),
     )
-    listener.changed(told)
+    listener.changed(own)
   })
   return {
     listen(given) {

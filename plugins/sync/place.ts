@@ -5,11 +5,11 @@ import { createHash } from 'node:crypto'
 export interface Spot {
   /** Number of the commit. */
   readonly seq: number
-  /** How many of the things that the commit has published are in front of the place; WHOLE for all of them. */
+  /** How many publications of the commit are in front of the place; WHOLE for all of them. */
   readonly within: number
 }
 
-/** A place that can be told to a client: a number means nothing in another history of the database. */
+/** A place that can be sent to a client. The epoch is in it because a number means nothing in another history. */
 export interface Place extends Spot {
   readonly epoch: number
   /** `termMarkOf` the random text of the epoch. */

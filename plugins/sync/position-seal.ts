@@ -1,7 +1,7 @@
 /**
- * The `at` of messages: a position among the changes, bound to what was asked and by whom. It is encrypted because a
- * position shows how much is written that the caller may not see. It has two parts: the position, which is sealed once for all
- * queries that are told of a change, and the query with the position at which it began, which is sealed once for each query.
+ * The `at` of messages: a position among the changes, bound to the query, the ruling and the caller. It is encrypted
+ * because a position shows how much is written that the caller may not see. It has two parts: the position, which is sealed
+ * once for all queries that are sent a change, and the query with the position at which it began, sealed once for each query.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { isBehind, type Place } from './place.ts'
@@ -16,7 +16,7 @@ const PART_CHARACTERS = Math.ceil((PART_BYTES * 8) / 6)
 
 export interface Position {
   readonly place: Place
-  /** True where the client may have more than what was committed up to the place: some of what came behind it. */
+  /** True where the client may have some of the changes behind the place, too. */
   readonly isLoose: boolean
 }
 
@@ -76,7 +76,7 @@ const openPart = (key: Buffer, about: Buffer, text: string): Position | undefine
   return decode(plain)
 }
 
-/** A position of before the query began was told to another query, perhaps under another ruling. */
+/** A position of before the query began was sent to another query, perhaps under another ruling. */
 const isOfBefore = ({ place }: Position, { place: began }: Position): boolean =>
   place.epoch < began.epoch || (place.epoch === began.epoch && place.term === began.term && isBehind(began, place))
 

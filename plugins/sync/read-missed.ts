@@ -1,10 +1,10 @@
-/** What has become of resources while a client was away: their versions then and now, each tested against its query. */
+/** Compares resources before and after the absence of a client: both versions are tested against its query. */
 import { isServerError } from '../../kernel/index.ts'
 import type { CurrentResource, Matcher, SessionReads } from '../fhir/service.ts'
-import { type PatientsOf, type Told, tell } from './judged-change.ts'
+import { type PatientsOf, type ResourceDelta, toResourceDelta } from './judged-change.ts'
 import type { RecentChange } from './recent-changes.ts'
 
-const MAX_MISSED = 2_000 // versions to read; more are read faster as pages
+const MAX_MISSED = 2_000 // versions to read; of more, pages are faster
 
 export interface ReadMissedParts {
   readonly type: string
@@ -14,13 +14,13 @@ export interface ReadMissedParts {
 }
 
 export interface Missed {
-  readonly told: Told
+  readonly delta: ResourceDelta
   readonly wasIn: boolean
   readonly isIn: boolean
 }
 
 /**
- * Undefined where there are too many. `isLoose`: the client may have some of what came behind its position, so a resource
+ * Undefined where there are too many. `isLoose`: the client may have some of the changes behind its position, so a resource
  * that was in the set at any time since has to leave it.
  */
 export const readMissed = async (
@@ -55,7 +55,7 @@ export const readMissed = async (
     const version = now?.version ?? last
     const fact = (one: CurrentResource | undefined) => one && { ...pick(one), json: one.json }
     found.push({
-      told: tell(
+      delta: toResourceDelta(
         { type, id, version },
         () => now?.json,
         () =>

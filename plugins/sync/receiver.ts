@@ -1,13 +1,13 @@
 /** A live query that changes are delivered to, and what such queries share. */
 import type { Matcher } from '../fhir/service.ts'
 import type { Processed } from './change-queue.ts'
-import type { Told } from './judged-change.ts'
+import type { ResourceDelta } from './judged-change.ts'
 
 export type ResetReason = 'gap' | 'slow' | 'access' | 'meaning'
 
 /** A live query of one connection, as the hub sees it. */
 export interface Receiver {
-  deliver(told: Told, at: Processed, wasIn: boolean, isIn: boolean): void
+  deliver(delta: ResourceDelta, at: Processed, wasIn: boolean, isIn: boolean): void
   reset(reason: ResetReason): void
 }
 

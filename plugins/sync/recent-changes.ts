@@ -1,10 +1,10 @@
-/** The last changes, without their content: what a query that is resumed has missed. */
+/** The last changes, without their content, for queries that are resumed. */
 import type { HeardChange } from './change-source.ts'
 import { isBehind, type Spot } from './place.ts'
 
-const KEPT = 10_000
+const MIN_KEPT = 10_000 // changes
 
-/** What has happened to a resource. */
+/** All changes of a resource behind a place. */
 export interface RecentChange {
   readonly id: string
   /** Number of the version that the first change has made. */
@@ -41,9 +41,9 @@ export const createRecentChanges = (): RecentChanges => {
     },
     add(changes) {
       for (const one of changes) kept.push(one)
-      if (kept.length < KEPT * 2) return
-      from = (kept.at(-KEPT - 1) as HeardChange).spot
-      kept = kept.slice(-KEPT)
+      if (kept.length < MIN_KEPT * 2) return
+      from = (kept.at(-MIN_KEPT - 1) as HeardChange).spot
+      kept = kept.slice(-MIN_KEPT)
     },
     covers: (spot) => !isBehind(from, spot),
     prepend(earlier, changes) {

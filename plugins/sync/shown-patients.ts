@@ -1,10 +1,10 @@
 /** The audit events of deltas: one for each patient whose data a connection is shown, in ten seconds. */
 import type { Clock, Runners } from '../../kernel/index.ts'
 import type { ConnectionAccess } from './connection-access.ts'
-import type { Told } from './judged-change.ts'
+import type { ResourceDelta } from './judged-change.ts'
 
 const EVERY_MS = 10_000
-const MOST_KEPT = 10_000 // patients of one connection; more are recorded again
+const MAX_PATIENTS = 10_000 // patients of one connection; more are recorded again
 
 export interface ShownPatients {
   /**
@@ -13,7 +13,7 @@ export interface ShownPatients {
   record(
     access: ConnectionAccess,
     query: { readonly type: string; readonly text: string },
-    told: Told,
+    delta: ResourceDelta,
     onLate: () => void,
   ): boolean
 }
@@ -21,15 +21,15 @@ export interface ShownPatients {
 export const createShownPatients = (run: Pick<Runners, 'onAudit'>, clock: Clock): ShownPatients => {
   const recorded = new Map<string, number>()
   return {
-    record(access, { type, text }, told, onLate) {
+    record(access, { type, text }, delta, onLate) {
       if (run.onAudit === null) return true
       const now = clock.monotonic()
-      const patients = told.patients()
+      const patients = delta.patients()
       const isDue = (one: string): boolean => now - (recorded.get(one) ?? Number.NEGATIVE_INFINITY) >= EVERY_MS
       // What is of no patient is recorded as well, under a name that no reference has.
       const due = (patients.length === 0 ? [''] : patients).filter(isDue)
       if (due.length === 0) return true
-      if (recorded.size > MOST_KEPT) recorded.clear()
+      if (recorded.size > MAX_PATIENTS) recorded.clear()
       for (const one of due) recorded.set(one, now)
       const named = due.filter((one) => one !== '')
       try {

@@ -40,6 +40,10 @@ export interface CodeSystem {
   readonly url: string
   readonly version: string | undefined
   readonly name: string | undefined
+  /** When it was changed last, a dateTime. */
+  readonly changed: string | undefined
+  /** The canonical of the code system that this one is a supplement of. */
+  readonly supplements: string | undefined
   /** Language of the displays. */
   readonly language: string | undefined
   /** `complete`, or why it is not: `not-present`, `example`, `fragment`, `supplement`. */
@@ -159,6 +163,8 @@ export const readCodeSystem = (resource: Json): CodeSystem => {
     url: String(resource.url),
     version: textOf(resource.version),
     name: textOf(resource.name),
+    changed: textOf(resource.date) ?? textOf((resource.meta as Json | undefined)?.lastUpdated),
+    supplements: textOf(resource.supplements),
     language: textOf(resource.language),
     content: textOf(resource.content) ?? 'not-present',
     hierarchy: textOf(resource.hierarchyMeaning) ?? 'is-a',

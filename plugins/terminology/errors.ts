@@ -31,6 +31,12 @@ export const CodeUnknown = defineError(
   'not-found',
   'The code system "%s" has no code "%s".',
 )
+export const CodeNotInFragment = defineError(
+  'terminology/code-not-in-fragment',
+  404,
+  'not-found',
+  'Of the code system "%s" only a fragment is here, and that has no code "%s".',
+)
 export const CodeSystemIncomplete = defineError(
   'terminology/code-system-incomplete',
   400,
@@ -49,6 +55,19 @@ export const InputsContradict = defineError(
   400,
   'invalid',
   '$%s: %s "%s" contradicts %s "%s". Leave one of them out.',
+)
+export const InputValue = defineError('terminology/input-value', 400, 'value', '$%s: %s cannot be "%s"; %s.')
+export const ContextUnknown = defineError(
+  'terminology/context-unknown',
+  404,
+  'not-found',
+  'The element "%s" is not here, or is bound to no value set.',
+)
+export const ChangedSince = defineError(
+  'terminology/changed-since',
+  400,
+  'not-supported',
+  '$%s cannot answer for the date %s: %s.',
 )
 export const InputNegative = defineError(
   'terminology/input-negative',

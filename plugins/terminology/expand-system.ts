@@ -2,37 +2,53 @@
 import { joinVersion } from './canonical.ts'
 import { type CodeSystem, readDesignations } from './code-system.ts'
 import { ExpandedCodes } from './expanded-codes.ts'
-import { type FindDefinition, type Include, type Json, NotExpandableHere, type Pin } from './expansion-contract.ts'
+import { type FindDefinition, type Include, type Json, NotExpandableHere } from './expansion-contract.ts'
 import { toTest } from './filter.ts'
+import type { SystemVersions } from './system-versions.ts'
 
-/** `inactive`: inactive codes are included too. Throws NotExpandableHere or UnsupportedFilter. */
-export type ExpandSystem = (
-  include: Include & { system: string },
-  inactive: boolean,
-  pin: Pin | undefined,
-) => Promise<ExpandedCodes>
+export interface SystemOptions {
+  /** Inactive codes are included too. */
+  readonly inactive: boolean
+  readonly versions: SystemVersions
+  /** Code systems that add designations to others, by the url of those. */
+  readonly supplements: ReadonlyMap<string, readonly CodeSystem[]>
+}
+
+/** Throws NotExpandableHere or UnsupportedFilter. */
+export type ExpandSystem = (include: Include & { system: string }, options: SystemOptions) => Promise<ExpandedCodes>
+
+/** The version to use of a code system, where the value set names one or not. Throws NotExpandableHere. */
+const chosenVersion = (url: string, named: string | undefined, versions: SystemVersions): string | undefined => {
+  const forced = versions.forced.get(url)
+  const required = versions.required.get(url)
+  if (forced !== undefined) return forced
+  if (named !== undefined && required !== undefined && named !== required)
+    throw new NotExpandableHere(`it names version ${named} of ${url}, and the request asks for version ${required}`)
+  return named ?? required ?? versions.preferred.get(url)
+}
 
 export const createExpandSystem = (find: FindDefinition): ExpandSystem => {
-  const whole = async (canonical: string): Promise<CodeSystem> => {
+  const available = async (canonical: string): Promise<CodeSystem> => {
     const found = await find.codeSystem(canonical)
     if (found === undefined) throw new NotExpandableHere(`the code system ${canonical} is not here`)
-    if (found.content !== 'complete')
+    if (found.content !== 'complete' && found.content !== 'fragment')
       throw new NotExpandableHere(`of the code system ${canonical} there is only what is called "${found.content}"`)
     return found
   }
 
-  return async (include, inactive, pin) => {
+  return async (include, { inactive, versions, supplements }) => {
     const { url, version: named } = await find.readName('CodeSystem', include.system)
     const stated = include.version ?? named
-    const canonical = joinVersion(url, stated ?? (pin?.system === url ? pin.version : undefined))
+    const version = chosenVersion(url, stated, versions)
+    const canonical = joinVersion(url, version)
     const { concept, filter = [] } = include
     const into = new ExpandedCodes()
     // Listed codes can be used without their code system. If it is available, it adds details and shows which codes it
     // does not have.
-    const system = concept === undefined ? await whole(canonical) : await find.codeSystem(canonical)
+    const system = concept === undefined ? await available(canonical) : await find.codeSystem(canonical)
     const common = {
       system: url,
-      version: stated ?? system?.version,
+      version: stated === undefined ? system?.version : version,
       isPinned: stated !== undefined,
       language: system?.language,
     }
@@ -44,7 +60,10 @@ export const createExpandSystem = (find: FindDefinition): ExpandSystem => {
         ...common,
         code: known?.code ?? code,
         display: typeof listed.display === 'string' ? listed.display : known?.display,
-        designations: readDesignations(listed.designation),
+        designations: [
+          ...readDesignations(listed.designation),
+          ...(supplements.get(url) ?? []).flatMap((one) => one.find(code)?.designations ?? []),
+        ],
         isInactive: known?.isInactive ?? false,
         isAbstract: known?.isAbstract ?? false,
         isUnknown: known === undefined && system?.content === 'complete',
@@ -56,6 +75,7 @@ export const createExpandSystem = (find: FindDefinition): ExpandSystem => {
     else if (system !== undefined) {
       const tests = filter.map((one) => toTest(system, one))
       for (const one of system.concepts.values()) if (tests.every((test) => test(one))) add(one.code, {})
+      if (system.content === 'fragment') into.leaveOpen(url, filter.length === 0 ? 'any' : 'some')
     }
     return into
   }

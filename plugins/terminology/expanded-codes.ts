@@ -44,6 +44,11 @@ export interface Expansion {
   /** Each code once, without regard to versions. */
   readonly distinct: Iterable<ExpandedCode>
   readonly size: number
+  /**
+   * Code systems of which only a fragment is here, so that codes may be missing: `any` other code of it is in the value set,
+   * or `some` are.
+   */
+  readonly open: ReadonlyMap<string, 'any' | 'some'>
   /** All versions of a code, compared without case where its system is not case-sensitive. */
   find(system: string, code: string): readonly ExpandedCode[]
 }
@@ -52,10 +57,15 @@ export class ExpandedCodes implements Expansion {
   readonly #byCode = new Map<string, ExpandedCode[]>()
   /** Systems that are not case-sensitive: their codes are stored in lower case. */
   readonly #folded = new Set<string>()
+  readonly #open = new Map<string, 'any' | 'some'>()
   #size = 0
 
   get size(): number {
     return this.#size
+  }
+
+  get open(): ReadonlyMap<string, 'any' | 'some'> {
+    return this.#open
   }
 
   get codes(): Iterable<ExpandedCode> {
@@ -90,6 +100,11 @@ export class ExpandedCodes implements Expansion {
   /** Adds all codes of another expansion. */
   addAll(other: ExpandedCodes): void {
     for (const one of other.codes) this.add(one, !other.#folded.has(one.system))
+    for (const [system, which] of other.#open) this.leaveOpen(system, which)
+  }
+
+  leaveOpen(system: string, which: 'any' | 'some'): void {
+    if (this.#open.get(system) !== 'any') this.#open.set(system, which)
   }
 
   remove(others: ExpandedCodes): void {
@@ -99,6 +114,7 @@ export class ExpandedCodes implements Expansion {
   /** Removes the codes that the other expansion does not have. */
   intersect(others: ExpandedCodes): void {
     this.#keep((one) => others.#means(one))
+    for (const system of [...this.#open.keys(), ...others.#open.keys()]) this.#open.set(system, 'some')
   }
 
   #means(one: ExpandedCode): boolean {

@@ -1,7 +1,9 @@
 /** What an expansion is made of. */
 import type { Canonical } from './canonical.ts'
 import type { CodeSystem } from './code-system.ts'
+import type { Expansion } from './expanded-codes.ts'
 import type { ValueSetFilter } from './filter.ts'
+import type { SystemVersions } from './system-versions.ts'
 
 export type Json = Readonly<Record<string, unknown>>
 
@@ -21,10 +23,17 @@ export interface Include {
   readonly valueSet?: readonly string[]
 }
 
-/** The version of a code system to use where a value set names none. */
-export interface Pin {
-  readonly system: string
-  readonly version: string
+/** What a request asks of an expansion. */
+export interface ExpansionOptions {
+  readonly versions?: SystemVersions
+  /** Only with definitions that have not changed since this time, in microseconds since the epoch. */
+  readonly asOf?: number
+}
+
+/** A value set with its codes. */
+export interface Expanded {
+  readonly resource: Json
+  readonly expansion: Expansion
 }
 
 /** Thrown when a value set cannot be expanded; the message is a phrase that says why. */

@@ -1,30 +1,62 @@
 /** Expands value sets to their codes. https://hl7.org/fhir/R4/valueset.html#compositions */
+import { readCanonical } from './canonical.ts'
+import type { CodeSystem } from './code-system.ts'
+import { findAsOf } from './definitions-as-of.ts'
 import { createExpandSystem } from './expand-system.ts'
-import { ExpandedCodes, type Expansion } from './expanded-codes.ts'
-import { type FindDefinition, type Include, type Json, NotExpandableHere, type Pin } from './expansion-contract.ts'
+import { ExpandedCodes } from './expanded-codes.ts'
+import {
+  type Expanded,
+  type ExpansionOptions,
+  type FindDefinition,
+  type Include,
+  type Json,
+  NotExpandableHere,
+} from './expansion-contract.ts'
 import { UnsupportedFilter } from './filter.ts'
 import { givenExpansion } from './given-expansion.ts'
+import { noVersions, type SystemVersions } from './system-versions.ts'
 
 /** The context of one step of an expansion. */
 interface Way {
-  readonly pin: Pin | undefined
+  readonly versions: SystemVersions
   /** The value sets that include it. */
   readonly trail: readonly string[]
+  /** What the value set at hand contains. */
+  readonly contained: readonly Json[]
+  readonly supplements: ReadonlyMap<string, readonly CodeSystem[]>
 }
 
 const MAX_LEVELS = 20 // nesting depth of value sets
+const NEEDS_SUPPLEMENT = 'http://hl7.org/fhir/StructureDefinition/valueset-supplement'
 
-export const createExpander = (find: FindDefinition) => {
+const listOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? (value as Json[]) : [])
+
+const expanderOf = (find: FindDefinition) => {
   const ofSystem = createExpandSystem(find)
+
+  /** Adds the supplements that a value set needs. */
+  const withSupplements = async (valueSet: Json, known: Way['supplements']): Promise<Way['supplements']> => {
+    const needed = listOf(valueSet.extension).filter(({ url }) => url === NEEDS_SUPPLEMENT)
+    if (needed.length === 0) return known
+    const all = new Map(known)
+    for (const { valueCanonical } of needed) {
+      const found = await find.codeSystem(String(valueCanonical))
+      if (found?.content !== 'supplement' || found.supplements === undefined)
+        throw new NotExpandableHere(`the supplement ${valueCanonical} that it needs is not here`)
+      const { url } = readCanonical(found.supplements)
+      all.set(url, [...(all.get(url) ?? []), found])
+    }
+    return all
+  }
 
   const included = async (include: Include, inactive: boolean, way: Way): Promise<ExpandedCodes> => {
     const parts: ExpandedCodes[] = []
     if (include.system !== undefined)
-      parts.push(await ofSystem({ ...include, system: include.system }, inactive, way.pin))
+      parts.push(await ofSystem({ ...include, system: include.system }, { ...way, inactive }))
     for (const canonical of include.valueSet ?? []) {
       const inner = await expandNamed(canonical, way)
       if (inner === undefined) throw new NotExpandableHere(`the value set ${canonical} in it is not here`)
-      parts.push(inner)
+      parts.push(inner.expansion)
     }
     const [first, ...others] = parts
     if (first === undefined) throw new NotExpandableHere('a part of it names neither a system nor a value set')
@@ -37,41 +69,75 @@ export const createExpander = (find: FindDefinition) => {
     const into = new ExpandedCodes()
     for (const include of (compose.include ?? []) as readonly Include[])
       into.addAll(await included(include, inactive, way))
-    for (const exclude of (compose.exclude ?? []) as readonly Include[]) into.remove(await included(exclude, true, way))
+    for (const exclude of (compose.exclude ?? []) as readonly Include[]) {
+      const left = await included(exclude, true, way)
+      const [fragment] = left.open.keys()
+      if (fragment !== undefined)
+        throw new NotExpandableHere(
+          `it excludes codes of ${fragment}, of which there is only what is called "fragment"`,
+        )
+      into.remove(left)
+    }
     return into
   }
 
-  const expandNamed = async (canonical: string, { pin, trail }: Way): Promise<ExpandedCodes | undefined> => {
-    if (trail.includes(canonical) || trail.length > MAX_LEVELS)
+  /** The value set that a canonical names, or one that is contained in the value set at hand. */
+  const findNamed = (canonical: string, { contained }: Way): Promise<Json | undefined> =>
+    canonical.startsWith('#')
+      ? Promise.resolve(contained.find(({ resourceType, id }) => resourceType === 'ValueSet' && `#${id}` === canonical))
+      : find.valueSet(canonical)
+
+  const expandNamed = async (canonical: string, way: Way) => {
+    const { trail } = way
+    const name = canonical.startsWith('#') ? `${trail.at(-1)}${canonical}` : canonical
+    if (trail.includes(name) || trail.length > MAX_LEVELS)
       throw new NotExpandableHere('it includes itself, or is nested too deeply')
-    const valueSet = await find.valueSet(canonical)
-    return valueSet === undefined ? undefined : expandGiven(valueSet, canonical, { pin, trail })
+    const resource = await findNamed(canonical, way)
+    if (resource === undefined) return undefined
+    // What a contained value set refers to is contained in the same resource.
+    const contained = canonical.startsWith('#') ? way.contained : listOf(resource.contained)
+    return { resource, expansion: await expandGiven(resource, name, { ...way, contained }) }
   }
 
-  const expandGiven = async (valueSet: Json, canonical: string, { pin, trail }: Way): Promise<ExpandedCodes> => {
+  const expandGiven = async (valueSet: Json, name: string, way: Way): Promise<ExpandedCodes> => {
     const brought = givenExpansion(valueSet.expansion as Json | undefined)
     if (valueSet.compose === undefined) {
-      if (brought === undefined)
-        throw new NotExpandableHere(`${canonical} says neither what it is made of nor its codes`)
+      if (brought === undefined) throw new NotExpandableHere(`${name} says neither what it is made of nor its codes`)
       return brought
     }
     try {
-      return await composed(valueSet.compose as Json, { pin, trail: [...trail, canonical] })
+      return await composed(valueSet.compose as Json, {
+        ...way,
+        trail: [...way.trail, name],
+        supplements: await withSupplements(valueSet, way.supplements),
+      })
     } catch (error) {
       if (!(error instanceof NotExpandableHere || error instanceof UnsupportedFilter)) throw error
       if (brought !== undefined) return brought
       throw new NotExpandableHere(error.message)
     }
   }
+  return { expandNamed, expandGiven }
+}
+
+const wayOf = ({ versions = noVersions() }: ExpansionOptions, contained: readonly Json[] = []): Way => ({
+  ...{ versions, trail: [], contained, supplements: new Map() },
+})
+
+export const createExpander = (find: FindDefinition) => {
+  const now = expanderOf(find)
+  const expanderFor = ({ asOf }: ExpansionOptions) => (asOf === undefined ? now : expanderOf(findAsOf(find, asOf)))
   return {
     /**
      * Undefined when the value set is unknown. Throws NotExpandableHere or UnsupportedFilter, and 400 for one that is
      * too large.
      */
-    expand: (canonical: string, pin?: Pin): Promise<Expansion | undefined> =>
-      expandNamed(canonical, { pin, trail: [] }),
-    /** `canonical` names it in messages and in the detection of cycles. */
-    expandResource: (valueSet: Json, canonical: string, pin?: Pin): Promise<Expansion> =>
-      expandGiven(valueSet, canonical, { pin, trail: [] }),
+    expand: (canonical: string, options: ExpansionOptions = {}): Promise<Expanded | undefined> =>
+      expanderFor(options).expandNamed(canonical, wayOf(options)),
+    /** `name` is that of the value set in messages and in the detection of cycles. */
+    expandResource: async (resource: Json, name: string, options: ExpansionOptions = {}): Promise<Expanded> => ({
+      resource,
+      expansion: await expanderFor(options).expandGiven(resource, name, wayOf(options, listOf(resource.contained))),
+    }),
   }
 }

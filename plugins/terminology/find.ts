@@ -17,6 +17,11 @@ const MAX_MISSING = 1000
 const MAX_CHARACTERS = 500
 
 export interface DefinitionFinder extends FindDefinition {
+  /**
+   * The value set that an element is bound to, by the canonical of a StructureDefinition and the element's id or path.
+   * Undefined where there is none.
+   */
+  boundValueSet(structure: string, element: string): Promise<string | undefined>
   /** Clears the caches, after a value set or code system was written. */
   forget(): void
 }
@@ -70,6 +75,13 @@ export const createDefinitionFinder = (
       const system = readCodeSystem(resource)
       if (begun === life) systems.set(canonical, { system, at: freshness.now() })
       return system
+    },
+    async boundValueSet(structure, element) {
+      const { snapshot } = (await find('StructureDefinition', structure)) ?? {}
+      const { element: elements = [] } = (snapshot ?? {}) as { readonly element?: readonly Json[] }
+      const found = elements.find(({ id }) => id === element) ?? elements.find(({ path }) => path === element)
+      const { valueSet } = (found?.binding ?? {}) as { readonly valueSet?: string }
+      return valueSet
     },
     forget() {
       life += 1

@@ -12,7 +12,7 @@ export interface Freshness {
 }
 
 /**
- * As long as the feed tells of every change of every server, it is `forget` that ends their use. Otherwise another server
+ * As long as the feed delivers every change of every server, `forget` ends their use. Otherwise another server
  * may have stored a new version, and after 30 seconds they are looked up again.
  */
 export const createFreshness = (clock: Clock, feed: Pick<ChangeFeed, 'isComplete'>): Freshness => ({

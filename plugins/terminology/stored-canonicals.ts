@@ -7,7 +7,7 @@ type Resource = Readonly<Record<string, unknown>>
 
 const BY_ID = /^([A-Z][A-Za-z]+)\/([A-Za-z0-9\-.]{1,64})$/
 /** Maximum number of resources with one url that are compared, the newest ones. */
-const MOST = 50
+const MAX_CANDIDATES = 50
 
 const ORDER = new Intl.Collator('en', { numeric: true })
 const rank = ({ status, version }: Resource): readonly [number, string] => [
@@ -48,7 +48,7 @@ export const createFindStored =
     const [, named, id] = (version === undefined && BY_ID.exec(name)) || []
     if (id !== undefined) return named === type ? (await orNone(session.read(type, id)))?.parse() : undefined
     if (name === '' || version === '') return undefined
-    const query = new URLSearchParams({ url: escaped(name), _count: String(MOST) })
+    const query = new URLSearchParams({ url: escaped(name), _count: String(MAX_CANDIDATES) })
     if (version !== undefined) query.set('version', escaped(version))
     const page = await orNone(session.search(type, query.toString()))
     return page?.matches

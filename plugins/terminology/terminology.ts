@@ -2,23 +2,24 @@
 import { LRUCache } from 'lru-cache'
 import { type CodeSystem, descendantsOf } from './code-system.ts'
 import { NoHierarchy, NotExpandable, TooManyCodes } from './errors.ts'
-import type { Expansion } from './expanded-codes.ts'
 import { createExpander } from './expansion.ts'
-import { NotExpandableHere, type Pin } from './expansion-contract.ts'
+import { type Expanded, type ExpansionOptions, type Json, NotExpandableHere } from './expansion-contract.ts'
 import { UnsupportedFilter } from './filter.ts'
 import type { DefinitionFinder } from './find.ts'
 import type { Freshness } from './freshness.ts'
 import type { Terminology } from './service.ts'
+import { keyOf, noVersions } from './system-versions.ts'
 
 const MAX_KEPT = 200_000 // codes of all cached expansions
 
 export interface ExpansionService extends Terminology {
-  /** The expansion of a value set, with displays. Undefined when it is not known; throws 400. */
-  all(valueSet: string, pin?: Pin): Promise<Expansion | undefined>
-  /** The expansion of a ValueSet resource. */
-  of(valueSet: Readonly<Record<string, unknown>>, pin?: Pin): Promise<Expansion>
+  /** A value set with its codes and displays. Undefined when it is not known; throws 400. */
+  all(valueSet: string, options?: ExpansionOptions): Promise<Expanded | undefined>
+  /** The same of a ValueSet resource. */
+  of(valueSet: Json, options?: ExpansionOptions): Promise<Expanded>
   codeSystem(canonical: string): Promise<CodeSystem | undefined>
   readonly readName: DefinitionFinder['readName']
+  readonly boundValueSet: DefinitionFinder['boundValueSet']
   /** Clears the caches, after a value set or code system was written. */
   forget(): void
 }
@@ -36,35 +37,44 @@ const telling = async <T>(valueSet: string, work: () => Promise<T>): Promise<T> 
 
 export const createTerminology = (find: DefinitionFinder, freshness: Freshness): ExpansionService => {
   const { expand, expandResource } = createExpander(find)
-  const kept = new LRUCache<string, { readonly expansion: Expansion; readonly at: number }>({
+  const kept = new LRUCache<string, { readonly expanded: Expanded; readonly at: number }>({
     maxSize: MAX_KEPT,
-    sizeCalculation: ({ expansion }) => 1 + expansion.size,
+    sizeCalculation: ({ expanded }) => 1 + expanded.expansion.size,
   })
   // Counts writes, so that an expansion that was begun before a write is not cached after it.
   let life = 0
 
-  const all = async (valueSet: string, pin?: Pin): Promise<Expansion | undefined> => {
-    const key = pin === undefined ? valueSet : `${valueSet} ${pin.system}|${pin.version}`
-    const known = kept.get(key)
-    if (known !== undefined && freshness.holds(known.at)) return known.expansion
+  const all = async (valueSet: string, options: ExpansionOptions = {}): Promise<Expanded | undefined> => {
+    const { versions = noVersions(), asOf } = options
+    const key = `${valueSet} ${keyOf(versions)}`
+    const known = asOf === undefined ? kept.get(key) : undefined
+    if (known !== undefined && freshness.holds(known.at)) return known.expanded
     const begun = life
-    const expansion = await telling(valueSet, () => expand(valueSet, pin))
-    if (expansion !== undefined && begun === life) kept.set(key, { expansion, at: freshness.now() })
-    return expansion
+    const expanded = await telling(valueSet, () => expand(valueSet, options))
+    if (expanded !== undefined && begun === life && asOf === undefined) kept.set(key, { expanded, at: freshness.now() })
+    return expanded
   }
 
   return {
     all,
-    of(valueSet, pin) {
+    of(valueSet, options) {
       const name = typeof valueSet.url === 'string' ? valueSet.url : 'of the request'
-      return telling(name, () => expandResource(valueSet, name, pin))
+      return telling(name, () => expandResource(valueSet, name, options))
     },
     codeSystem: find.codeSystem,
     readName: find.readName,
+    boundValueSet: find.boundValueSet,
     async expand(valueSet, most) {
-      const expansion = await all(valueSet)
-      if (expansion === undefined) return undefined
-      const codes = [...expansion.distinct]
+      const expanded = await all(valueSet)
+      if (expanded === undefined) return undefined
+      const { distinct, open } = expanded.expansion
+      const [fragment] = open.keys()
+      if (fragment !== undefined)
+        throw NotExpandable(
+          valueSet.slice(0, 200),
+          `of the code system ${fragment} there is only what is called "fragment"`,
+        )
+      const codes = [...distinct]
       if (codes.length > most) throw TooManyCodes(valueSet.slice(0, 200), most)
       return codes
     },

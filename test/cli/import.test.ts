@@ -1,5 +1,5 @@
 /** `server import`: what it prints, what it writes into the file of errors, and how it exits. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -17,6 +17,10 @@ const run = (args: readonly string[], on = ['--sqlite', database]): Promise<Ran>
   const world: TestWorld = createWorld({ plugins, folder: place.folder, argv: ['import', ...args, ...on] })
   return world.run()
 }
+test.before(async () => {
+  const server = await serverWith({ settings: { database: { kind: 'sqlite', sqlite_path: database } }, plugins })
+  await server.stop()
+})
 const patients = (...ids: readonly string[]): string =>
   ids.map((id) => `{"resourceType":"Patient","id":"${id}"}`).join('\n')
 
@@ -41,6 +45,19 @@ test('a refused record exits with 1, is printed, and is an OperationOutcome in t
   const outcome = JSON.parse(line as string)
   assert.is(outcome.resourceType, 'OperationOutcome')
   assert.match(outcome.issue[0].diagnostics, /^bad\.ndjson:2: /)
+})
+
+test('a second run of a file with refused records exits with 1 and names their number', async () => {
+  const { code, stdout } = await run([path('bad.ndjson')])
+  assert.is(code, 1)
+  assert.match(stdout, /^bad\.ndjson: left out, it was imported on .* with 1 record refused;/m)
+})
+
+test('a database that is not there is not made', async () => {
+  const { code, stderr } = await run([path('p.ndjson')], ['--sqlite', path('mistyped.sqlite')])
+  assert.is(code, 2)
+  assert.match(stderr, /mistyped\.sqlite/)
+  assert.not(existsSync(path('mistyped.sqlite')))
 })
 
 test('a dry run says that nothing was stored', async () => {

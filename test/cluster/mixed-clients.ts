@@ -1,4 +1,4 @@
-/** Clients that create, update, read what they wrote and search, and note what they were told. */
+/** Clients that create, update, read their own writes and search, and record the answers. */
 import type { Acknowledged } from '../support/losses.ts'
 
 const PAUSE_MS = 20 // after a refusal
@@ -8,9 +8,9 @@ type Json = Record<string, any>
 
 export interface MixedClients {
   readonly known: Acknowledged
-  /** Status of an answer, or 0 where none came, → how often. */
+  /** Number of answers by status; 0 where none came. */
   readonly statuses: ReadonlyMap<number, number>
-  /** Answers that must not be: stale reads, statuses nobody expects, refusals that are no OperationOutcome. */
+  /** Wrong answers: stale reads, unexpected statuses, refusals that are no OperationOutcome. */
   readonly faults: readonly string[]
   acknowledged(): number
   stop(): Promise<void>

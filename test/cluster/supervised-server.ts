@@ -20,7 +20,7 @@ export interface SupervisedServer {
   /** Between this server and its database. */
   readonly proxy: TcpProxy
   readonly lifetimes: readonly Lifetime[]
-  /** Ends that nobody caused and that no role explains. */
+  /** Ends that neither the test nor the role of the server explains. */
   readonly faults: readonly string[]
   /** How often it ended: by a signal of ours, with 75, or because it could not start while the database was away. */
   readonly ends: Readonly<Record<'signalled' | 'restart' | 'start', number>>
@@ -39,7 +39,7 @@ export interface SupervisedOptions {
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Of Linux only; nothing where the process has just ended. */
+/** On Linux only; undefined where the process has just ended. */
 const look = (pid: number): { readonly memory: number; readonly files: number } | undefined => {
   try {
     const [, kilobytes] = /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []

@@ -1,11 +1,11 @@
-/** How long changes are refused when the server that writes is killed, stands still, or is told to stop. Rows F1, F2 and F3. */
+/** Measures how long changes are refused when the server that writes is killed, suspended, or asked to stop. Rows F1 to F3. */
 import { postgresKind } from '../support/database-kinds.ts'
 import { findLosses } from '../support/losses.ts'
 import { whenSays } from '../support/replica-servers.ts'
 import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
 import { until } from '../support/until.ts'
 
-/** What is sent to the holder, and the longest time until the other one takes changes. */
+/** The signal that the holder gets, and the longest time until the other one takes changes. */
 const ASKED = [
   { signal: 'SIGKILL', seconds: 10, code: null },
   { signal: 'SIGSTOP', seconds: 15, code: 75 },

@@ -2,6 +2,7 @@
  * The Host header, which a client chooses, makes links and decides nothing: which absolute references are this server's is
  * told by `public_url`, else by the address it listens at. https://hl7.org/fhir/R4/references.html#literal
  */
+// database: sqlite, because the header is read before anything is asked of the database; search/whole-address.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../kernel/index.ts'

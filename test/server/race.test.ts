@@ -1,4 +1,5 @@
 /** Changes that meet: what one database transaction must decide, decides it the same way on every kind of database. */
+// memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { serverWith, type TestServer } from '../support/server-with.ts'

@@ -1,4 +1,5 @@
 /** One line per request, and the recent requests at /_requests. Spec: [request_log]. */
+// memory: long reads have no thread of their own there
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type AnyPlugin, createKernel, type Kernel } from '../../kernel/index.ts'

@@ -1,4 +1,5 @@
 /** A slash at the end of an address says nothing. */
+// database: sqlite, because addresses are read before anything is asked of the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../plugins/audit/index.ts'

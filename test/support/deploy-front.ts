@@ -1,4 +1,4 @@
-/** What stands in front of a primary, a standby and a replica in a test: nginx, or the same rules in this process. */
+/** The balancer of a primary, a standby and a replica in a test: nginx, or the same rules in this process. */
 
 export interface DeployServers {
   /** URLs of the servers, one of which is the primary. */

@@ -9,8 +9,9 @@ const MAX_FILES = 40 // in one process, to limit the memory that files leave all
 const TEST_PROCESS = fileURLToPath(new URL('./test-process.ts', import.meta.url))
 const REPORT_CPU = new URL('./report-cpu.ts', import.meta.url).href
 const END_OF_FILE = '\u0004'
+const RESOLVE_SOURCES = new URL('./resolve-sources.ts', import.meta.url).href
 // A larger young generation: tests make many servers, and a tenth of their time would go into collecting it.
-const FLAGS = ['--max-semi-space-size=32']
+const FLAGS = ['--max-semi-space-size=32', '--import', RESOLVE_SOURCES]
 
 /** One run of a file on one kind of database; `kind` is undefined where the file chooses itself. */
 export interface Run {

@@ -16,13 +16,13 @@ export interface Received {
 export interface HookReceiver {
   /** `127.0.0.1:8080` */
   readonly host: string
-  /** What was answered with a status of 2xx, the handshakes left out. */
+  /** Notifications that were answered with 2xx, without handshakes. */
   readonly taken: readonly Received[]
-  /** Everything. */
+  /** All requests. */
   readonly all: Received[]
   /** Status of the answers; headers of a redirect. */
   answer: { readonly status: number; readonly headers?: Readonly<Record<string, string>> }
-  /** Numbers of what was taken from a path. */
+  /** Event numbers that were accepted at a path. */
   numbers(path: string): readonly number[]
   /** Refuses connections until it is back. */
   leave(): Promise<void>
@@ -53,7 +53,7 @@ export const startHookReceiver = async (): Promise<HookReceiver> => {
       const one = { method, url, headers, body, number, subscription: String(headers['x-subscription']) }
       all.push(one)
       const { status, headers: more = {} } = receiver.answer
-      if (status < 300 && number > 0) taken.push(one)
+      if (status >= 200 && status < 300 && number > 0) taken.push(one)
       response.writeHead(status, more).end()
     })
   let server = make()

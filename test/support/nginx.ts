@@ -25,7 +25,7 @@ const freePort = async (): Promise<number> => {
   return port
 }
 
-/** Replaces what has to be there; throws where the example has something else. */
+/** Replaces a text of the example; throws where the example does not have it. */
 const replaced = (text: string, from: string, to: string): string => {
   if (!text.includes(from)) throw new Error(`examples/deploy/nginx.conf has no ${from}`)
   return text.replaceAll(from, to)
@@ -50,7 +50,7 @@ const configuration = ({ writers, reader }: DeployServers, outer: string, inner:
   return text.replaceAll(/^ *ssl_certificate.*$/gm, '')
 }
 
-/** What nginx writes belongs into the folder of the test. */
+/** Moves all files that nginx writes into the folder of the test. */
 const around = (text: string, folder: string): string => `
 daemon off;
 worker_processes 2;

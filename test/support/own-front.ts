@@ -49,7 +49,7 @@ const pass = (to: string, request: IncomingMessage, response: ServerResponse, ma
       resolve(true)
     })
     response.on('close', () => onward.destroy())
-    // A search by POST may be sent twice, so its body is kept; a change is not.
+    // A search by POST may be sent twice, so its body is buffered; a change is sent once.
     if (mayRefuse) void bodyOf(request).then((body) => onward.end(body))
     else request.pipe(onward)
   })

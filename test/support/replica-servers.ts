@@ -61,7 +61,7 @@ export const reasonOf = async ({ base }: Pick<SpawnedServer, 'base'>): Promise<s
 export const whenSays = (server: Pick<SpawnedServer, 'base'>, reason: string, ms = READY_MS): Promise<void> =>
   until(async () => (await reasonOf(server)) === reason, ms, `a server to say: ${reason}`)
 
-/** Resolves when the primary has heard of a server that waits or follows: from then on all its commits have rows. */
+/** Resolves when the primary knows of a server that waits or follows: from then on all its commits have rows. */
 export const whenFollowed = async (fresh: FreshDatabase): Promise<void> => {
   const client = new pg.Client(urlOf(fresh))
   await client.connect()

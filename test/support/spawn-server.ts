@@ -14,6 +14,7 @@ export interface SpawnedServer {
 }
 
 const START_MS = 60_000 // one that waits for the writer lease of another server would wait for ever
+const RESOLVE_SOURCES = new URL('./resolve-sources.ts', import.meta.url).href
 const PROGRAM = fileURLToPath(new URL('./child-server.ts', import.meta.url))
 
 export interface SpawnOptions {
@@ -38,7 +39,17 @@ export const spawnServer = async (
   const command = `${limit}exec "$0" "$@"`
   const child = spawn(
     '/bin/sh',
-    ['-c', command, process.execPath, PROGRAM, settings, ...plugins, ...(isEarly ? ['listening'] : [])],
+    [
+      '-c',
+      command,
+      process.execPath,
+      '--import',
+      RESOLVE_SOURCES,
+      PROGRAM,
+      settings,
+      ...plugins,
+      ...(isEarly ? ['listening'] : []),
+    ],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
     },

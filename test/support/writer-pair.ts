@@ -7,7 +7,7 @@ import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 import { until } from './until.ts'
 
 export const WAITING = 'waiting for the writer lease'
-export const TAKEOVER_MS = 15_000 // asked for of a holder that stands still or is cut off
+export const TAKEOVER_MS = 15_000 // required when a holder is suspended or cut off
 const END_MS = 20_000
 const RESTART = 75
 
@@ -17,7 +17,7 @@ export interface WriterPair {
   readonly second: SpawnedServer
   /** Between the first one and the database. */
   readonly proxy: TcpProxy
-  /** Asks the database past both. */
+  /** Queries the database directly. */
   readonly onlooker: pg.Client
   /** Epoch and beat of the lease. */
   lease(): Promise<{ readonly epoch: number; readonly beat: number }>

@@ -1,4 +1,4 @@
-/** What a server that only reads does for the trail beside telling events: records its start and stop. */
+/** Records the start and stop of a server that only reads; other events go through its inbox writer. */
 import { type Clock, every, type Logger, type Repeating } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import { closeQueue } from '../intake/close-queue.ts'

@@ -46,7 +46,7 @@ export const anchorInbox = sql(
   'audit.inbox-anchor',
   'UPDATE audit_inbox SET body = NULL, seen_at = ? WHERE server = ? AND n = ?',
 )
-/** By the server itself, which may have had nothing to tell for long. */
+/** By the server itself, which may have had no events for long. */
 export const touchAnchor = sql(
   'audit.inbox-touch',
   'UPDATE audit_inbox SET seen_at = ? WHERE server = ? AND body IS NULL',

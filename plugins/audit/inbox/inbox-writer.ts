@@ -16,7 +16,7 @@ import { hardenInbox, type InboxRow, insertInbox, touchAnchor } from './inbox-ro
 export interface InboxWriter extends Trail {
   /** Waits for a trail, and takes its key. Throws KeyMismatch. */
   open(signal: AbortSignal | undefined, onWait: () => void): Promise<void>
-  /** Tells the server that writes that this one is alive. */
+  /** Shows the server that writes that this one is alive. */
   touch(now: number): Promise<void>
 }
 

@@ -62,8 +62,8 @@ export const batchesOf = (events: readonly TrailEvent[], seq: number): readonly 
   const rows: UnnumberedRow[] = []
   for (let from = 0; from < entries.length; ) {
     const room = BLOCK_ROWS - ((seq + from) % BLOCK_ROWS)
-    const told = entries.slice(from, from + Math.min(room, MAX_BATCH_EVENTS))
-    const { count, at, bytes } = encodeBatch(told)
+    const batch = entries.slice(from, from + Math.min(room, MAX_BATCH_EVENTS))
+    const { count, at, bytes } = encodeBatch(batch)
     rows.push({
       seq: 0,
       at,
@@ -74,7 +74,7 @@ export const batchesOf = (events: readonly TrailEvent[], seq: number): readonly 
       number: count,
       pack: bytes,
       mac: NOTHING,
-      entries: told,
+      entries: batch,
     })
     from += count
   }

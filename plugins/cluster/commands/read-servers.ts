@@ -1,4 +1,4 @@
-/** What the database tells of the servers that share it. */
+/** Reads the servers that share the database. */
 import { sql, type ThreadReader } from '../../database/service.ts'
 
 const EPOCHS = 10 // newest ones that are shown

@@ -1,6 +1,6 @@
 /**
- * What a replica knows of the server that writes: its epoch and its last commit, as the feed of changes tells them, and
- * whether the database is still the one that this server has started on.
+ * Follows the server that writes: its epoch and its last commit, as the feed of changes publishes them, and whether the
+ * database is still the one that this server has started on.
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import { type ChangeFeed, createFreshRuns, type Database, readEpoch } from '../../database/service.ts'
@@ -14,7 +14,7 @@ export interface FollowParts {
   readonly feed: ChangeFeed
   readonly clock: Clock
   readonly log: Logger
-  /** Called once: the database has gone back to an earlier epoch, or to another one of that number. */
+  /** Called once: the database was restored to an earlier epoch, or has another epoch of that number. */
   readonly onOther: () => void
 }
 
@@ -41,7 +41,7 @@ export const createFollow = ({ database, feed, clock, log, onOther }: FollowPart
       }
     }
     if (term !== undefined) known = { epoch, term }
-    // The answer to the next request can tell it then.
+    // Caches the epoch, so that the answer to the next request can name it.
     await epochs.of(epoch)
   }
   const runs = createFreshRuns(async () => {

@@ -23,7 +23,7 @@ export const pathOf = (url: string): string => {
   return `${pathname}${search}`
 }
 
-/** Of HEAD the empty stream is given: without one the router would tell a length of 0 in place of the primary's. */
+/** Of HEAD the empty stream is given: without one the router would send a length of 0 in place of the primary's. */
 const hasNoBody = (method: string, status: number): boolean => method !== 'HEAD' && (status === 204 || status === 304)
 
 export const createRelay =

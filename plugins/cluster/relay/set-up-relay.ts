@@ -25,7 +25,7 @@ const relayOrRead =
     if (snapshots === undefined) return undefined
     if (await snapshots.reach(request)) {
       // It may have looked since the request arrived.
-      snapshots.tell(request)
+      snapshots.announce(request)
       return undefined
     }
     const reply = await relay(request)
@@ -49,13 +49,13 @@ export const setUpRelay = (parts: SetUpRelayParts): { stop(): Promise<void> } =>
   if (primaryUrl === undefined) {
     if (snapshots !== undefined) {
       hooks.beforeRequest.tapPromise('check the snapshot asked for', snapshots.check)
-      hooks.onCommit.tap('tell the snapshot of the change', snapshots.tellChange)
+      hooks.onCommit.tap('announce the snapshot of the change', snapshots.announceChange)
     }
     return { stop: async () => undefined }
   }
   const primary = createPrimary(primaryUrl, limits)
   const relay = createRelay({ primary, key, server: random.id(), clock })
-  if (snapshots !== undefined) hooks.arrive.tap('tell the snapshot', (request) => void snapshots.tell(request))
+  if (snapshots !== undefined) hooks.arrive.tap('announce the snapshot', (request) => void snapshots.announce(request))
   hooks.relay.tapPromise('send to the primary', relayOrRead(relay, snapshots))
   return { stop: () => primary.close() }
 }

@@ -1,4 +1,4 @@
-/** Epochs of the database, kept in memory: those that are over do not change, and the current one lasts as long as it is current. */
+/** Caches epochs of the database. Past epochs do not change; the current one is dropped when another one begins. */
 import { type Database, readEpoch } from '../../database/service.ts'
 import type { Epoch } from './snapshot-source.ts'
 

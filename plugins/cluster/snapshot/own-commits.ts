@@ -4,7 +4,7 @@ import { createKnownEpochs } from './known-epochs.ts'
 import type { SnapshotSource } from './snapshot-source.ts'
 
 export interface OwnCommits extends SnapshotSource {
-  /** Reads the current epoch, so that the answer to the first change can tell it. */
+  /** Reads the current epoch, so that the answer to the first change can name it. */
   start(): Promise<void>
 }
 
@@ -16,7 +16,7 @@ export const createOwnCommits = (database: Database): OwnCommits => {
       return current()
     },
     epochOf: epochs.of,
-    // Nothing is newer than what it knows.
+    // No other server commits, so it knows the newest state.
     look: async () => undefined,
     changed: (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true })),
     async start() {

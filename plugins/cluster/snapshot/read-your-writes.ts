@@ -19,9 +19,9 @@ export interface ReadYourWritesParts {
 
 export interface ReadYourWrites {
   /** Sets the header of an answer: the newest state that this server shows. */
-  tell(request: RequestContext): void
+  announce(request: RequestContext): void
   /** The same for a change, once it is committed. */
-  tellChange(committed: Committed): void
+  announceChange(committed: Committed): void
   /** On the primary: throws SnapshotMalformed, SnapshotGone or SnapshotAhead for what its newest state does not cover. */
   check(request: RequestContext): Promise<undefined> | undefined
   /** On a replica: false where the request has to be sent on. Throws SnapshotMalformed or SnapshotGone. */
@@ -56,7 +56,7 @@ export const createReadYourWrites = ({ source, key, clock }: ReadYourWritesParts
   const remember = (epoch: number, known: Epoch | undefined): void => {
     if (known !== undefined) term = { epoch, text: known.term }
   }
-  const tell = (request: RequestContext): void => {
+  const announce = (request: RequestContext): void => {
     const { current } = source
     const text = current && textOf(current)
     if (text !== undefined) request.setHeader(SNAPSHOT_HEADER, text)
@@ -87,8 +87,8 @@ export const createReadYourWrites = ({ source, key, clock }: ReadYourWritesParts
   }
 
   return {
-    tell,
-    tellChange: ({ request }) => tell(request),
+    announce,
+    announceChange: ({ request }) => announce(request),
     check({ headers }) {
       const given = headers[SNAPSHOT_HEADER]
       if (given === undefined) return undefined

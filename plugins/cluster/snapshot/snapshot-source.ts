@@ -1,4 +1,4 @@
-/** What a server knows of the order of commits. The numbers come from the writer lease and the database. */
+/** The order of commits as a server knows it. The numbers come from the writer lease and the database. */
 import { defineService } from '../../../kernel/index.ts'
 
 /** A state of the database: all commits up to `seq` of an epoch, and those of earlier epochs. */
@@ -10,7 +10,7 @@ export interface Snapshot {
 }
 
 export interface Epoch {
-  /** Random text, made with the epoch: tells two epochs of one number apart, after a restore of the database. */
+  /** Random text, made with the epoch: distinguishes two epochs with one number, after a restore of the database. */
   readonly term: string
   /** Its last commit that lasted, where another epoch followed it. */
   readonly lastSeq: number | undefined
@@ -22,8 +22,8 @@ export interface SnapshotSource {
   /** An epoch of this database. Undefined where it has none of this number. */
   epochOf(epoch: number): Epoch | undefined | Promise<Epoch | undefined>
   /**
-   * Looks into the database once, and resolves when `current` is what it had. `reach`: a state that a client was told.
-   * Rejects where it does not answer.
+   * Looks into the database once, and resolves when `current` is what it had. `reach`: a state that a client sent.
+   * Rejects where the database does not answer.
    */
   look(reach?: Snapshot): Promise<void>
   /** Resolves when `current` changes or the signal aborts. */

@@ -1,14 +1,14 @@
-/** Tells other servers that there are commits to read: at most once in ten milliseconds, and never twice at a time. */
+/** Notifies other servers that there are commits to read: at most once in ten milliseconds, and never twice at a time. */
 import type { Clock } from '../../../kernel/index.ts'
 import type { FeedPosition } from './change-feed.ts'
 
 const PAUSE_MS = 10
 
 export interface Announcer {
-  tell(at: FeedPosition): void
+  announce(at: FeedPosition): void
 }
 
-/** `send` that rejects is not tried again: whoever follows looks by itself after a while. */
+/** A `send` that rejects is not retried: followers look regularly without it. */
 export const createAnnouncer = (
   clock: Pick<Clock, 'deadline'>,
   send: (at: FeedPosition) => Promise<void>,
@@ -30,7 +30,7 @@ export const createAnnouncer = (
     void run()
   }
   return {
-    tell(at) {
+    announce(at) {
       next = at
       if (!isBusy) start()
     },

@@ -30,21 +30,21 @@ export interface FeedListener {
   /** Called for each commit once it is on disk, in the order of `seq`, without a number left out. It must not wait. */
   commit(commit: FeedCommit): void
   /**
-   * Commits up to this place are not told, or commits that were told are lost: whatever was kept may be wrong. What
-   * follows is told again.
+   * Commits up to this place were missed, or published ones are lost: everything cached may be wrong. Later commits are
+   * published again.
    */
   gap(at: FeedPosition): void
 }
 
 export interface FeedStatus extends FeedPosition {
-  /** Commits that this server knows to be there and has not told its listeners of. */
+  /** Commits that this server knows of and has not published to its listeners yet. */
   readonly lag: number
 }
 
 export interface ChangeFeed {
   /**
-   * True where the listeners hear of each commit of every server. False before the start, and for a process that writes
-   * beside others without the writer lease: then what is kept has to be looked up again after a while.
+   * True where each commit of every server is published to the listeners. False before the start, and for a process that
+   * writes beside others without the writer lease: then cached data has to be read again after a while.
    */
   readonly isComplete: boolean
   /**
@@ -52,21 +52,21 @@ export interface ChangeFeed {
    * sign of life of that server for 20.
    */
   readonly isFollowing: boolean
-  /** The last commit that listeners were told of. Undefined before the start. */
+  /** The last commit that was published to the listeners. Undefined before the start. */
   readonly status: FeedStatus | undefined
   /**
-   * Adds a listener, which is told what follows `status`. Where a page is to be completed by what the feed tells, call
-   * this before the page is read. The function that is returned removes the listener.
+   * Adds a listener, which gets the commits behind `status`. Where the feed is to complete a page, call this before the
+   * page is read. The function that is returned removes the listener.
    */
   listen(listener: FeedListener): () => void
   /**
-   * Looks into the database once, and resolves when listeners were told of all that it had on disk; at once on the server
-   * that writes. `reach`: a place that is known to be on disk, such as one that a client was told. Rejects where the
+   * Looks into the database once, and resolves when all that it had on disk was published to the listeners; at once on the
+   * server that writes. `reach`: a place that is known to be on disk, such as one that a client sent. Rejects where the
    * database does not answer.
    */
   look(reach?: FeedPosition): Promise<void>
   /**
-   * Reads the commits behind a place from their rows, in the order of `seq`, up to the number `until`, which was told.
+   * Reads the commits behind a place from their rows, in the order of `seq`, up to the number `until`, which was published.
    * Undefined where one of them has no row, where there are more than `most`, or where the place was lost; always where
    * nothing is stored of commits. Rejects where the database does not answer.
    */

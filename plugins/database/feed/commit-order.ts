@@ -1,6 +1,6 @@
 /**
  * Puts the commits of the server that writes into the order of their numbers. Their answers come on several sessions, so a
- * later one may come first; and a commit is told only when it is on disk, which a later one may bring about. A commit
+ * later one may come first; and a commit is published only when it is on disk, which a later one may bring about. A commit
  * whose connection was lost leaves a hole in the numbers: it is a gap once every commit has ended that could fill it.
  */
 import type { FeedCommit, FeedPosition } from './change-feed.ts'
@@ -10,7 +10,7 @@ import type { Publication } from './publication.ts'
 export interface SentCommit {
   /** It is committed. `seq` is its number, or that of the last one before where it publishes nothing. */
   passed(seq: number, published: readonly Publication[], isDurable: boolean): void
-  /** It is not committed, or nobody knows. */
+  /** It is not committed, or the outcome is unknown. */
   failed(): void
 }
 
@@ -18,25 +18,25 @@ export interface CommitOrder {
   readonly epoch: number
   /** Number of the newest commit that is known. */
   readonly known: number
-  /** Number of the newest commit that was told. */
-  readonly told: number
-  /** This process writes in an epoch that begins behind `seq`. What was told of an earlier one may be lost. */
+  /** Number of the newest commit that was published. */
+  readonly lastPublished: number
+  /** This process writes in an epoch that begins behind `seq`. Published commits of an earlier one may be lost. */
   enter(at: FeedPosition): void
   sent(): SentCommit
   /** All commits up to this number are on disk. */
   durable(seq: number): void
-  /** The number in the database, read after this call began. A commit that nobody has passed on shows here. */
+  /** The function takes the number in the database, read after this call, which shows commits without an answer. */
   look(): (seq: number) => void
 }
 
 export interface CommitOrderOptions {
-  readonly tell: (commit: FeedCommit) => void
+  readonly publish: (commit: FeedCommit) => void
   readonly gap: (at: FeedPosition) => void
 }
 
-export const createCommitOrder = ({ tell, gap }: CommitOrderOptions): CommitOrder => {
+export const createCommitOrder = ({ publish, gap }: CommitOrderOptions): CommitOrder => {
   let epoch = 0
-  let told = 0
+  let lastPublished = 0
   let known = 0
   let onDisk = 0
   let tickets = 0
@@ -53,20 +53,20 @@ export const createCommitOrder = ({ tell, gap }: CommitOrderOptions): CommitOrde
     return oldest !== undefined && oldest <= ticket
   }
   const skipTo = (seq: number): void => {
-    told = seq
+    lastPublished = seq
     known = Math.max(known, seq)
     for (const number of pending.keys()) if (number <= seq) pending.delete(number)
     gap({ epoch, seq })
   }
-  const tellNext = (): boolean => {
-    const next = told + 1
+  const publishNext = (): boolean => {
+    const next = lastPublished + 1
     if (next > onDisk) return false
     const commit = pending.get(next)
     if (commit !== undefined) {
       hole = undefined
       pending.delete(next)
-      told = next
-      tell(commit)
+      lastPublished = next
+      publish(commit)
       return true
     }
     hole ??= tickets
@@ -76,7 +76,7 @@ export const createCommitOrder = ({ tell, gap }: CommitOrderOptions): CommitOrde
     return true
   }
   const advance = (): void => {
-    while (tellNext());
+    while (publishNext());
     if (seen === undefined || mayStillCome(seen.ticket)) return
     const { seq } = seen
     seen = undefined
@@ -90,13 +90,13 @@ export const createCommitOrder = ({ tell, gap }: CommitOrderOptions): CommitOrde
     get known() {
       return known
     },
-    get told() {
-      return told
+    get lastPublished() {
+      return lastPublished
     },
     enter(at) {
       const isFirst = epoch === 0
       epoch = at.epoch
-      told = at.seq
+      lastPublished = at.seq
       known = at.seq
       onDisk = at.seq
       pending.clear()
@@ -113,8 +113,8 @@ export const createCommitOrder = ({ tell, gap }: CommitOrderOptions): CommitOrde
         passed(seq, published, isDurable) {
           flying.delete(ticket)
           known = Math.max(known, seq)
-          // What is in front of the place that was told belongs to an earlier epoch, or to a gap.
-          if (published.length > 0 && seq > told) pending.set(seq, { epoch: own, seq, published })
+          // A number up to that of the last published commit belongs to an earlier epoch, or to a gap.
+          if (published.length > 0 && seq > lastPublished) pending.set(seq, { epoch: own, seq, published })
           if (isDurable) onDisk = Math.max(onDisk, seq)
           advance()
         },

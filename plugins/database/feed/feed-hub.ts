@@ -1,4 +1,4 @@
-/** Tells the listeners of the feed what the database behind it commits. */
+/** Publishes the commits of a database to the listeners of its feed. */
 import type { Logger } from '../../../kernel/index.ts'
 import type { ChangeFeed, FeedCommit, FeedListener, FeedPosition } from './change-feed.ts'
 import type { ReadBehind } from './read-behind.ts'
@@ -16,13 +16,13 @@ export interface FeedSource {
 
 export interface FeedHub {
   readonly feed: ChangeFeed
-  /** Commits behind this place will be told. */
+  /** Commits behind this place will be published. */
   open(at: FeedPosition, source: FeedSource): void
   commit(commit: FeedCommit): void
   gap(at: FeedPosition): void
-  /** An epoch has begun right behind the last commit that was told. */
+  /** An epoch has begun right behind the last commit that was published. */
   enter(at: FeedPosition): void
-  /** Nothing more will be told. */
+  /** Nothing more will be published. */
   close(): void
 }
 
@@ -32,7 +32,7 @@ export const createFeedHub = (log: Logger): FeedHub => {
   let position: FeedPosition | undefined
   let source: FeedSource | undefined
 
-  const tell = (act: (listener: FeedListener) => void): void => {
+  const notify = (act: (listener: FeedListener) => void): void => {
     for (const listener of listeners)
       try {
         act(listener)
@@ -57,7 +57,7 @@ export const createFeedHub = (log: Logger): FeedHub => {
         return { epoch, seq, lag: Math.max(0, source.known() - seq) }
       },
       listen(listener) {
-        // An object of its own, so that a listener that is added twice is told twice.
+        // An object of its own, so that a listener that is added twice is notified twice.
         const own = { ...listener }
         listeners.add(own)
         return () => void listeners.delete(own)
@@ -79,19 +79,19 @@ export const createFeedHub = (log: Logger): FeedHub => {
     open(at, from) {
       position = at
       source = from
-      tell(() => undefined)
+      notify(() => undefined)
     },
     commit(commit) {
       position = commit
-      tell((listener) => listener.commit(commit))
+      notify((listener) => listener.commit(commit))
     },
     gap(at) {
       position = at
-      tell((listener) => listener.gap(at))
+      notify((listener) => listener.gap(at))
     },
     enter(at) {
       position = at
-      tell(() => undefined)
+      notify(() => undefined)
     },
     close() {
       source = undefined

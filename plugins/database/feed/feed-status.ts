@@ -1,4 +1,4 @@
-/** The part of the database's status that tells how far the feed is; nothing before it begins. */
+/** The position of the feed, as part of the database's status; nothing before the feed begins. */
 import type { DatabaseStatus } from '../contract.ts'
 import type { FeedHub } from './feed-hub.ts'
 

@@ -10,8 +10,8 @@ export interface FollowLook extends FeedLook {
 
 /** Every operation fails when the connection is lost, or when there is no answer in time. */
 export interface FollowPort {
-  /** Calls `told` with the number of a commit that is on disk, whenever the server that writes says so. */
-  listen(told: (seq: number) => void): Promise<void>
+  /** Calls `notify` with the number of a commit that is on disk, for each notification of the server that writes. */
+  listen(notify: (seq: number) => void): Promise<void>
   /** Reads what is behind the place, and no commits where there is none yet. */
   look(at: FeedPosition | undefined): Promise<FollowLook>
   /** Records that this server follows, and how far. */

@@ -1,5 +1,5 @@
 /**
- * What one look into the database tells a server that does not write. It has no I/O and no clock: a simulation drives the
+ * What one look into the database shows to a server that does not write. It has no I/O and no clock: a simulation drives the
  * same code.
  */
 import type { FeedCommit, FeedPosition } from './change-feed.ts'
@@ -7,7 +7,7 @@ import { decodePublications } from './publication.ts'
 
 export interface EpochRow {
   readonly epoch: number
-  /** Random text: tells apart two epochs of one number, after the database was restored. */
+  /** Random text: distinguishes two epochs with one number, after the database was restored. */
   readonly term: string
   readonly firstSeq: number
 }
@@ -33,10 +33,10 @@ export interface Followed extends FeedPosition {
 
 export interface Step {
   readonly at: Followed
-  /** To be told first. True where commits were missed or lost. */
+  /** True where commits were missed or lost. Listeners are to be notified of that first. */
   readonly isGap: boolean
   readonly commits: readonly FeedCommit[]
-  /** Whether another look would show more that may be told. */
+  /** Whether another look would show more that may be published. */
   readonly hasMore: boolean
 }
 
@@ -52,12 +52,12 @@ const laterEpochs = (at: Followed, { mark, epochs }: FeedLook): readonly EpochRo
   const own = epochs.find(({ epoch }) => epoch === at.epoch)
   if (own?.term !== at.term) return undefined
   const later = epochs.filter(({ epoch }) => epoch > at.epoch)
-  // The epoch ended before the place: what was told behind its end is lost.
+  // The epoch ended before the place: what was published behind its end is lost.
   if (mark.seq < at.seq || later.some(({ firstSeq }) => firstSeq <= at.seq)) return undefined
   return later
 }
 
-/** `at` is undefined before the first look. Only what is on disk is told. */
+/** `at` is undefined before the first look. Only what is on disk is published. */
 export const follow = (at: Followed | undefined, look: FeedLook): Step => {
   if (at === undefined) return { at: begin(look), isGap: false, commits: [], hasMore: false }
   const anew: Step = { at: begin(look), isGap: true, commits: [], hasMore: false }

@@ -1,6 +1,6 @@
 /**
- * Follows the server that writes: looks for commits when it is told of some, and every half second in case it was not, and
- * gives them to the feed.
+ * Follows the server that writes: looks for commits when it is notified of some, and every half second in case a
+ * notification was lost, and publishes them to the feed.
  */
 import { type Clock, every, type Logger } from '../../../kernel/index.ts'
 import type { Claimant } from '../lease/lease-port.ts'
@@ -34,7 +34,7 @@ export interface FollowerParts {
   readonly behind?: ReadBehind | undefined
 }
 
-/** Resolves after the first look, from which on all is told. Rejects where that fails. */
+/** Resolves after the first look; all later commits are published. Rejects where that look fails. */
 export const startFollower = async (parts: FollowerParts, signal?: AbortSignal): Promise<Follower> => {
   const { connect, self, feed, clock, log, behind } = parts
   let port: FollowPort | undefined
@@ -45,7 +45,7 @@ export const startFollower = async (parts: FollowerParts, signal?: AbortSignal):
   let isAway = false
   /**
    * The connection was lost, which may have been a crash of the database: other sessions of this process may have read
-   * commits that were not on disk and are lost, though none of them was told.
+   * commits that were not on disk and are lost, though none of them was published.
    */
   let wasCut = false
   let attendedAt = Number.NEGATIVE_INFINITY
@@ -65,7 +65,7 @@ export const startFollower = async (parts: FollowerParts, signal?: AbortSignal):
     }
     return fresh
   }
-  /** One look, and what it tells. True where there is more to read. */
+  /** Looks once and publishes what it finds. True where there is more to read. */
   const lookOnce = async (current: FollowPort): Promise<boolean> => {
     const begun = clock.monotonic()
     const look = await current.look(at)

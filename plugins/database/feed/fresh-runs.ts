@@ -1,8 +1,8 @@
-/** Work that does not overlap, and of which a caller needs a run that begins after it has asked. */
+/** Runs that do not overlap, of which a caller waits for one that begins after its call. */
 export interface FreshRuns {
   /** Resolves or rejects with a run that begins after this call; at once when they were stopped. */
   fresh(): Promise<void>
-  /** The same without waiting. Its failure is told to nobody. */
+  /** The same without waiting. Its failure is not reported. */
   soon(): void
   /** No run begins any more. Resolves when the one under way has ended. */
   stop(): Promise<void>

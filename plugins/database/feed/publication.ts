@@ -1,4 +1,4 @@
-/** What a commit tells all servers of its database, and the form in which `cluster_change` stores it. */
+/** What a commit publishes to all servers of its database, and the form in which `cluster_change` stores it. */
 
 /** A resource has got a new version. */
 export interface ResourceChange {

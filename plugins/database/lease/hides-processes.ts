@@ -1,4 +1,4 @@
-/** Whether this process may see no process of another user in /proc: the mount option hidepid of proc(5), systemd's ProtectProc=. */
+/** Detects whether /proc hides processes of other users: the mount option hidepid of proc(5), ProtectProc= of systemd. */
 
 /** `mounts`: the text of /proc/self/mountinfo. Of several mounts at /proc the last one counts. */
 export const hidesProcesses = (mounts: string): boolean => {

@@ -18,7 +18,7 @@ export interface HeldLease {
   readonly commits: CommitOrder
   /** Whether other servers read what commits publish; true until that is known. */
   readonly hasFollowers: boolean
-  /** Commits up to this place are on disk and were told: followers may tell them as well. */
+  /** Commits up to this place are on disk and were published here: followers may publish them as well. */
   announce(at: FeedPosition): void
   /** Whether no other process can have taken the lease. */
   isValid(): boolean
@@ -81,7 +81,7 @@ export const holdLease = (parts: LeaseParts, won: WonLease, commits: CommitOrder
       else {
         const sent = tenure.now()
         const compare = commits.look()
-        const sight = await port.beat(epoch, commits.told)
+        const sight = await port.beat(epoch, commits.lastPublished)
         if (sight === undefined) return lose()
         tenure.confirm(sent)
         compare(sight.seq)
@@ -119,7 +119,7 @@ export const holdLease = (parts: LeaseParts, won: WonLease, commits: CommitOrder
       return hasFollowers
     },
     announce(at) {
-      if (hasFollowers && state === 'held') announcer.tell(at)
+      if (hasFollowers && state === 'held') announcer.announce(at)
     },
     isValid: () => state === 'held' && tenure.isValid(),
     isSole: () => state === 'held' && port !== undefined && epoch > 0 && tenure.isValid(),

@@ -5,7 +5,7 @@ export interface Claimant {
   /** Unique for each start of a process. */
   readonly server: string
   readonly host: string
-  /** Changes with each start of the machine or container; empty where that cannot be told. */
+  /** Changes with each start of the machine or container; empty where that is unknown. */
   readonly boot: string
   readonly pid: number
   readonly build: string
@@ -59,7 +59,7 @@ export interface LeasePort {
   renew(self: Claimant, epoch: number): Promise<Taken | undefined>
   /** Records as well that all commits up to `durable` are on disk. Undefined when the epoch is over. */
   beat(epoch: number, durable: number): Promise<BeatSight | undefined>
-  /** Tells servers that follow that commits up to `seq` are on disk. */
+  /** Notifies servers that follow that commits up to `seq` are on disk. */
   announce(epoch: number, seq: number): Promise<void>
   /** Records that this server waits for the lease; does nothing in a database that has no table for it yet. */
   attend(self: Claimant): Promise<void>

@@ -6,7 +6,7 @@ import type { Claimant } from './lease-port.ts'
 
 /**
  * Changes with each start of the machine, and differs between containers, whose processes have ids of their own. Empty
- * where the system tells neither, or hides processes of other users: then no process is known to be gone.
+ * where the system shows neither, or hides processes of other users: then no process is known to be gone.
  */
 const bootOf = (): string => {
   try {

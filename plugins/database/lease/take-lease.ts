@@ -44,11 +44,11 @@ export const takeLease = async (parts: LeaseParts, options: TakeOptions): Promis
   const taker = createTaker({ times, isGone })
   let port: LeasePort | undefined
   let hasLock = false
-  let isTold = false
+  let isReported = false
 
   const wait = (holder: LeaseRow | undefined): void => {
-    if (!isTold) onWait(holder)
-    isTold = true
+    if (!isReported) onWait(holder)
+    isReported = true
   }
   /** One look, and what follows from it: the lease, or milliseconds until the next look; undefined to give up. */
   const look = async (current: LeasePort): Promise<WonLease | number | undefined> => {
@@ -58,7 +58,7 @@ export const takeLease = async (parts: LeaseParts, options: TakeOptions): Promis
     const { row } = sight
     const decision = taker.decide({ ...sight, sentAt: sent.monotonic, receivedAt: clock.monotonic() })
     if (decision === 'take') {
-      if (isTold) await current.dismiss([self.server]).catch(() => undefined)
+      if (isReported) await current.dismiss([self.server]).catch(() => undefined)
       if (row === undefined) return { port: current, hasLock, taken: undefined, sent }
       const claimed = tenure.now()
       const taken = await current.take(self, row)
@@ -92,7 +92,7 @@ export const takeLease = async (parts: LeaseParts, options: TakeOptions): Promis
         ms = found
       } catch (error) {
         signal?.throwIfAborted()
-        if (!isTold) throw error
+        if (!isReported) throw error
         log.debug({ err: error }, 'the writer lease cannot be looked at')
         port?.close()
         port = undefined
@@ -102,7 +102,7 @@ export const takeLease = async (parts: LeaseParts, options: TakeOptions): Promis
       await pause(clock, ms, signal, port?.woken())
     }
   } catch (error) {
-    if (isTold) await port?.dismiss([self.server]).catch(() => undefined)
+    if (isReported) await port?.dismiss([self.server]).catch(() => undefined)
     port?.close()
     throw error
   }

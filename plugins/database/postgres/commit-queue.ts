@@ -16,8 +16,8 @@
  * model.
  */
 import { CommitUnknown } from './errors.ts'
+import type { OpenTransaction } from './open-transaction.ts'
 import { ConnectionLost } from './server-error.ts'
-import type { OpenTransaction } from './transaction.ts'
 
 // asynchronous commits in a row; the next one waits for the disk, even with others behind it
 const MAX_ASYNCHRONOUS = 16

@@ -46,12 +46,12 @@ const LEASE_LIMITS: SessionLimits = {
   endsEarly: true,
 }
 // Of db_pool one session is that of the lease, where three are left for the pool; else it comes on top.
-const LEAST_SESSIONS = 4
+const MIN_SESSIONS = 4
 
 /** Sessions of the pool. One that only reads has at least as many as a snapshot and what is asked beside it need. */
 const sizeOf = (most: number, hasLease: boolean, isReader: boolean): number => {
-  if (isReader) return Math.max(most, LEAST_SESSIONS)
-  return hasLease && most >= LEAST_SESSIONS ? most - 1 : most
+  if (isReader) return Math.max(most, MIN_SESSIONS)
+  return hasLease && most >= MIN_SESSIONS ? most - 1 : most
 }
 
 const probe = sql('probe', "SELECT current_setting('transaction_read_only') AS readonly")

@@ -1,20 +1,20 @@
-/** How a transaction ends, for those who asked with `Transaction.afterEnd`. */
+/** How a transaction ends, and who listens for it with `Transaction.afterEnd`. */
 import type { Outcome } from '../contract.ts'
 
 export interface Ending {
   /** True where COMMIT was sent, and the server has neither confirmed nor refused it. */
   isInDoubt: boolean
-  listen(tell: (outcome: Outcome) => void): void
+  listen(listener: (outcome: Outcome) => void): void
   /** To be called once. */
-  tell(outcome: Outcome): void
+  notify(outcome: Outcome): void
 }
 
 export const createEnding = (): Ending => {
   const listeners: ((outcome: Outcome) => void)[] = []
   return {
     isInDoubt: false,
-    listen: (tell) => void listeners.push(tell),
-    tell(outcome) {
+    listen: (listener) => void listeners.push(listener),
+    notify(outcome) {
       for (const listener of listeners) listener(outcome)
     },
   }

@@ -13,8 +13,8 @@ import { PostgresError } from './server-error.ts'
 
 const MARK = 'writer lease lost'
 
-// Text that PostgreSQL cannot read as a number, and tells in its error. A division by zero would look like one of another
-// statement. `count` keeps it from being evaluated while planning.
+// PostgreSQL cannot read this text as a number, and repeats it in its error. A division by zero would look like one of
+// another statement. `count` keeps it from being evaluated while planning.
 const fence = (name: string, seq: string, more = ''): Sql =>
   sql(
     name,
@@ -23,13 +23,13 @@ const fence = (name: string, seq: string, more = ''): Sql =>
   )
 const check = fence('fence', 'seq')
 const count = fence('fence-count', 'seq + 1')
-const tell = fence(
-  'fence-tell',
+const publish = fence(
+  'fence-publish',
   'seq + 1',
-  ', told AS (INSERT INTO cluster_change (seq, epoch, body) SELECT seq, epoch, CAST(? AS bytea) FROM moved)',
+  ', stored AS (INSERT INTO cluster_change (seq, epoch, body) SELECT seq, epoch, CAST(? AS bytea) FROM moved)',
 )
 
-/** What the fence asks of the lease of this process, and tells it. */
+/** What the fence reads of the lease of this process, and reports to it. */
 export interface FencedLease {
   readonly epoch: number
   /** Whether other servers read what commits publish. */
@@ -45,14 +45,14 @@ export interface Closing {
   readonly params: readonly SqlParam[]
   /** Committed. `rows`: those of the statement. `isDurable`: on disk. */
   passed(rows: readonly Record<string, unknown>[], isDurable: boolean): void
-  /** Not committed, or nobody knows. */
+  /** Not committed, or the outcome is unknown. */
   failed(error: unknown): void
 }
 
 export interface Fence {
   /** To be called right before the statement is sent. */
   close(published: readonly Publication[]): Closing
-  /** Call it before all that is committed is brought to disk, and what it returns when that is done. */
+  /** To be called before everything committed is flushed to disk; the function that it returns, after that. */
   flushing(): () => void
 }
 
@@ -60,7 +60,7 @@ export const createFence = (lease: FencedLease): Fence => {
   const statementFor = (published: readonly Publication[]): Pick<Closing, 'statement' | 'params'> => {
     if (published.length === 0) return { statement: check, params: [lease.epoch] }
     if (!lease.hasFollowers) return { statement: count, params: [lease.epoch] }
-    return { statement: tell, params: [lease.epoch, encodePublications(published)] }
+    return { statement: publish, params: [lease.epoch, encodePublications(published)] }
   }
   return {
     close(published) {

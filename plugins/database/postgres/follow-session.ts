@@ -1,4 +1,4 @@
-/** The rows of the feed of changes on PostgreSQL, read on a session of its own that is told when there are more. */
+/** Reads the rows of the feed of changes on PostgreSQL, on a session that gets notifications when there are more. */
 import type { Clock } from '../../../kernel/index.ts'
 import type { FollowPort } from '../feed/follow-port.ts'
 import { askInTime } from './ask-in-time.ts'
@@ -6,12 +6,12 @@ import { CHANGES } from './lease-session.ts'
 import { attend, dismiss } from './member-rows.ts'
 import type { Session } from './session.ts'
 
-const MOST = 500 // commits that one look reads
+const MAX_COMMITS = 500 // commits that one look reads
 
 const lookFrom = (epoch: number, seq: number): string => `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 SELECT m.epoch, m.seq, l.durable, l.epoch AS holder, l.beat FROM cluster_mark m, cluster_lease l WHERE m.one = 1 AND l.one = 1;
 SELECT epoch, term, first_seq AS "firstSeq" FROM cluster_epoch WHERE epoch >= least(${epoch}, (SELECT epoch FROM cluster_mark WHERE one = 1)) ORDER BY epoch;
-SELECT seq, epoch, convert_from(body, 'UTF8') AS body FROM cluster_change WHERE seq > ${seq} ORDER BY seq LIMIT ${MOST};
+SELECT seq, epoch, convert_from(body, 'UTF8') AS body FROM cluster_change WHERE seq > ${seq} ORDER BY seq LIMIT ${MAX_COMMITS};
 COMMIT`
 
 export interface FollowSessionOptions {
@@ -24,10 +24,10 @@ export interface FollowSessionOptions {
 export const createFollowSession = ({ session, clock, answerMs }: FollowSessionOptions): FollowPort => {
   const ask = askInTime(session, clock, answerMs)
   return {
-    async listen(told) {
+    async listen(notify) {
       session.on('notification', ({ payload }) => {
         const [, seq] = /^\d+\.(\d+)$/.exec(payload ?? '') ?? []
-        if (seq !== undefined) told(Number(seq))
+        if (seq !== undefined) notify(Number(seq))
       })
       await ask(`LISTEN ${CHANGES}`)
     },
@@ -39,7 +39,7 @@ export const createFollowSession = ({ session, clock, answerMs }: FollowSessionO
         durable,
         epochs: epochs!.rows,
         rows: rows!.rows,
-        hasMore: rows!.rows.length === MOST,
+        hasMore: rows!.rows.length === MAX_COMMITS,
         beat: `${holder}.${beat}`,
       }
     },

@@ -8,16 +8,18 @@ import type { Publication } from '../feed/publication.ts'
 import type { AsynchronouslyCommitted } from './commit-queue.ts'
 import { PoolExhausted } from './errors.ts'
 import { isRefusal, isRetryable, isUnfit } from './failure.ts'
+import { MAX_BYTES, MAX_STEPS } from './held-statements.ts'
 import type { Lease } from './loan.ts'
+import type { OpenTransaction } from './open-transaction.ts'
+import type { PendingWrites } from './pending-writes.ts'
 import type { Pool } from './pool.ts'
 import type { BoundStatement } from './statement-group.ts'
-import { MAX_BYTES, MAX_STEPS, type OpenTransaction, type Writes } from './transaction.ts'
 
 const SLOW_MS = 50 // milliseconds; a group commit that takes longer no longer keeps others waiting
 
 export interface GroupCommit {
   /** Resolves when it is committed. Throws RolledBackByGroup when it has to run by itself. */
-  commit(writes: Writes, beforeCommitWork: BeforeCommitWork, isAsynchronous: boolean): Promise<void>
+  commit(writes: PendingWrites, beforeCommitWork: BeforeCommitWork, isAsynchronous: boolean): Promise<void>
   readonly waiting: number
 }
 
@@ -48,7 +50,7 @@ export interface GroupCommitOptions {
 }
 
 interface GroupMember {
-  readonly writes: Writes
+  readonly writes: PendingWrites
   readonly beforeCommitWork: BeforeCommitWork
   readonly isAsynchronous: boolean
   readonly resolve: () => void

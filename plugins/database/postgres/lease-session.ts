@@ -11,9 +11,9 @@ import type { Session } from './session.ts'
 // Keys of the lock: arbitrary numbers, the same in every build. "rfhr", 1
 const LOCK = [0x72666872, 1] as const
 const CHANNEL = 'refhir_lease'
-/** Tells `<epoch>.<seq>` of a commit that is on disk. */
+/** Its payload is `<epoch>.<seq>` of a commit that is on disk. */
 export const CHANGES = 'refhir_change'
-const tellChanges = sql('feed.tell', `SELECT pg_notify('${CHANGES}', ?)`)
+const notifyFollowers = sql('feed.notify', `SELECT pg_notify('${CHANGES}', ?)`)
 const BLOCKED_MS = 500 // for rows that a transaction of the former holder has locked
 const ATTEMPTS = 6
 // https://www.postgresql.org/docs/17/errcodes-appendix.html
@@ -45,7 +45,7 @@ WITH held AS (
   WHERE one = 1 AND ${where} RETURNING epoch
 ), moved AS (
   UPDATE cluster_mark SET epoch = held.epoch FROM held WHERE one = 1 RETURNING cluster_mark.epoch, cluster_mark.seq
-), told AS (
+), stored AS (
   INSERT INTO cluster_epoch (epoch, term, first_seq, server, host, pid, build, at)
   SELECT epoch, ${text(term)}, seq + 1, ${text(self.server)}, ${text(self.host)}, ${self.pid}, ${text(self.build)}, ${Math.trunc(at)} FROM moved
 )
@@ -72,7 +72,9 @@ export const createLeaseSession = ({ session, clock, newTerm, times }: LeaseSess
   /** Sent up to a hundred times a second: prepared, in one statement. */
   const notify = (payload: string): Promise<unknown> =>
     new Promise((resolve, reject) => {
-      session.exchanges.run([{ steps: [{ statement: tellChanges, params: [payload] }], settle: resolve, fail: reject }])
+      session.exchanges.run([
+        { steps: [{ statement: notifyFollowers, params: [payload] }], settle: resolve, fail: reject },
+      ])
     })
   const codeOf = (error: unknown): string => String((error as { code?: unknown }).code)
 

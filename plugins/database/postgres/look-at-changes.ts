@@ -3,7 +3,7 @@ import { type Database, sql } from '../contract.ts'
 import type { FeedPosition } from '../feed/change-feed.ts'
 import type { FeedLook } from '../feed/follow.ts'
 
-const MOST = 500 // commits that one look reads
+const MAX_COMMITS = 500 // commits that one look reads
 
 const readMark = sql(
   'feed.mark',
@@ -15,7 +15,7 @@ const readEpochs = sql(
 )
 const readRows = sql('feed.rows', {
   sqlite: 'SELECT 0 AS seq WHERE 0',
-  postgres: `SELECT seq, epoch, convert_from(body, 'UTF8') AS body FROM cluster_change WHERE seq > ? ORDER BY seq LIMIT ${MOST}`,
+  postgres: `SELECT seq, epoch, convert_from(body, 'UTF8') AS body FROM cluster_change WHERE seq > ? ORDER BY seq LIMIT ${MAX_COMMITS}`,
 })
 
 type Number64 = number | string // PostgreSQL returns bigint as text
@@ -33,6 +33,6 @@ export const createLookAtChanges =
         durable: Number(mark.durable),
         epochs: epochs.map((one) => ({ epoch: Number(one.epoch), term: one.term, firstSeq: Number(one.firstSeq) })),
         rows: rows.map((row) => ({ seq: Number(row.seq), epoch: Number(row.epoch), body: row.body })),
-        hasMore: rows.length === MOST,
+        hasMore: rows.length === MAX_COMMITS,
       }
     })

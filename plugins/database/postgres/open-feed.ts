@@ -38,10 +38,10 @@ const openPrimary = (
   const { clock, feed, log } = options
   const { commits } = lease
   feed.open(
-    { epoch: lease.epoch, seq: commits.told },
+    { epoch: lease.epoch, seq: commits.lastPublished },
     { known: () => commits.known, look: async () => undefined, behind },
   )
-  const trim = createTrim({ database, clock, seq: () => commits.told, log })
+  const trim = createTrim({ database, clock, seq: () => commits.lastPublished, log })
   return { isFollowing: () => true, sessions: 0, stop: () => trim.stop() }
 }
 

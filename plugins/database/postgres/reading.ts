@@ -5,9 +5,9 @@
 import { type Database, sql } from '../contract.ts'
 import { PoolExhausted } from './errors.ts'
 import { fromPostgres } from './failure.ts'
+import { openTransaction } from './open-transaction.ts'
 import type { Pool } from './pool.ts'
 import type { RunGroup } from './run-group.ts'
-import { openTransaction } from './transaction.ts'
 
 const beginning = sql('begin-reading', 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
 

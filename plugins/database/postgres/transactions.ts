@@ -10,9 +10,9 @@ import { fromPostgres, isReadOnly, isRefusal, isRetryable, kindOfFailure, saysOu
 import type { Fence } from './fence.ts'
 import { createPostgresGroupCommit, type GroupCommit, RolledBackByGroup } from './group-commit.ts'
 import type { Lease } from './loan.ts'
+import { openTransaction } from './open-transaction.ts'
 import type { Pool } from './pool.ts'
 import type { RunGroup } from './run-group.ts'
-import { openTransaction } from './transaction.ts'
 import { createTurns } from './turns.ts'
 
 const TURN_MS = 3_000 // milliseconds, as long as lock_timeout
@@ -27,10 +27,10 @@ type Attempt<T> =
   | {
       readonly value: T
       readonly durable: AsynchronouslyCommitted | undefined
-      /** To be told once it is on disk, and where that cannot be found out. */
+      /** To be notified once it is on disk, and where that cannot be found out. */
       readonly ending: Ending
       /** To be called after that, where it is committed. */
-      readonly told: readonly (() => void)[]
+      readonly listeners: readonly (() => void)[]
     }
   /** `isAlone`: the retry must not share a COMMIT, and has to query what it asserted. */
   | { readonly failure: unknown; readonly error: unknown; readonly isAlone: boolean }
@@ -135,20 +135,21 @@ export const createTransactions = (parts: TransactionsParts): Transactions => {
       assertsOptimistically: mayShare,
       fence: isShared ? undefined : fence,
     })
-    const { beforeCommitWork, told, ending } = open
+    const { beforeCommitWork, listeners, ending } = open
     let isDone = false
     try {
       const value = await work(open.transaction)
       isDone = true
       const writes = mayShare ? open.takePendingWrites() : undefined
       if (writes !== undefined) {
-        if (beforeCommitWork.isEmpty && writes.steps.length === 0) return { value, durable: undefined, told, ending }
+        if (beforeCommitWork.isEmpty && writes.steps.length === 0)
+          return { value, durable: undefined, listeners, ending }
         await (!beforeCommitWork.isEmpty ? sharedClosings : isShared ? unfenced : shared).commit(
           writes,
           beforeCommitWork,
           mayWait,
         )
-        return { value, durable: undefined, told, ending }
+        return { value, durable: undefined, listeners, ending }
       }
       let durable: AsynchronouslyCommitted | undefined
       if (!beforeCommitWork.isEmpty) durable = await line.commit(open, mayWait)
@@ -158,10 +159,10 @@ export const createTransactions = (parts: TransactionsParts): Transactions => {
       }
       committed(1)
       open.release()
-      return { value, durable, told, ending }
+      return { value, durable, listeners, ending }
     } catch (error) {
       await open.rollback()
-      ending.tell(ending.isInDoubt ? 'unknown' : 'undone')
+      ending.notify(ending.isInDoubt ? 'unknown' : 'undone')
       const { failure, hasAssertion } = open
       // An error that `work` threw after a wrong assertion may be a consequence of it, so `work` runs again.
       const isMistaken = hasAssertion && (failure === undefined ? !isDone : isRefusal(failure))
@@ -181,17 +182,17 @@ export const createTransactions = (parts: TransactionsParts): Transactions => {
         try {
           if (outcome.durable !== undefined) await outcome.durable.committed
         } catch (error) {
-          outcome.ending.tell('unknown')
+          outcome.ending.notify('unknown')
           throw error
         }
-        outcome.ending.tell('committed')
-        for (const tell of outcome.told) tell()
+        outcome.ending.notify('committed')
+        for (const listener of outcome.listeners) listener()
         return outcome.value
       }
       if (!(mayShare && outcome.isAlone)) {
         const kind = kindOfFailure(outcome.failure)
         const count = (failed.get(kind) ?? 0) + 1
-        // What was to be written at its end is told nothing of it.
+        // Not `error`: a participant may have replaced it with a refusal of its own.
         if (saysOutdated(outcome.failure)) throw fromPostgres(outcome.failure)
         if (!isRetryable(outcome.failure, count)) throw fromPostgres(outcome.error)
         failed.set(kind, count)

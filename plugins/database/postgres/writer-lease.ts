@@ -42,7 +42,7 @@ export const takeWriterLease = async (
   if (won === undefined) return undefined
   lease.onTaken()
   const commits = createCommitOrder({
-    tell(commit) {
+    publish(commit) {
       feed.commit(commit)
       held.announce(commit)
     },

@@ -9,7 +9,7 @@ import type BetterSqlite from 'better-sqlite3'
 const MAX_COUNT = 0x7fffffff // the number has 32 bits, with a sign
 
 /**
- * Counts this start. The returned function tells whether no server was started later; the answer is certain only inside
+ * Counts this start. The returned function says whether no server was started later; the answer is certain only inside
  * a transaction.
  */
 export const countStart = (handle: BetterSqlite.Database): (() => boolean) => {

@@ -22,11 +22,11 @@ import { checkWritable, inspectFile } from './inspect.ts'
 import { watchLock } from './lock-watch.ts'
 import { mapFile, openReader, openWriter, readRecordedSqliteSchema } from './open.ts'
 import { watchOwnFiles } from './own-files.ts'
+import { createPublishToFeed } from './publish-to-feed.ts'
 import { createReadWorkers, type ReadWorkers } from './read-workers.ts'
 import { createSqliteReader } from './reader.ts'
 import { checkSingleName } from './single-name.ts'
 import { createPreparedStatements } from './statements.ts'
-import { createTellFeed } from './tell-feed.ts'
 import { createWriter } from './writer.ts'
 
 const LOOK_MS = 1_000 // milliseconds between two checks of the files and the lock, some 10 µs each
@@ -207,7 +207,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
     hold: () => lockWatch?.hold(),
     confirm: () => fileGuard?.confirm(),
     onGroup: () => (fileGuard?.isLost || lockWatch?.isTaken ? undefined : checkpointer?.committed()),
-    onDone: createTellFeed(options.feed, handle.pragma('user_version', { simple: true }) as number),
+    onDone: createPublishToFeed(options.feed, handle.pragma('user_version', { simple: true }) as number),
   })
   for (const one of new Set([handle, readHandle])) mapFile(one, options.sqliteMmapSize)
   const reader = inMemory ? statements : createSqliteReader(handle, createPreparedStatements(readHandle))

@@ -24,7 +24,7 @@ export interface FinishedTransaction {
   /** Items for the end of the group. */
   readonly left: BeforeCommitWork | undefined
   /** To be called after COMMIT. */
-  readonly told: readonly (() => void)[]
+  readonly listeners: readonly (() => void)[]
   readonly published: readonly Publication[]
 }
 
@@ -45,7 +45,7 @@ export const createSqliteGroupCommit = (
     job,
     value,
     left: transaction.left,
-    told: transaction.told,
+    listeners: transaction.listeners,
     published: transaction.published,
   })
 

@@ -13,8 +13,8 @@ export interface GroupTransaction extends Transaction {
   readonly wrote: boolean
   /** Items that it registered with `beforeCommit`. */
   readonly left: BeforeCommitWork | undefined
-  /** What it wants to hear of after COMMIT. */
-  readonly told: readonly (() => void)[]
+  /** Functions to call after COMMIT. */
+  readonly listeners: readonly (() => void)[]
   /** What it publishes. */
   readonly published: readonly Publication[]
 }
@@ -25,7 +25,7 @@ const NOBODY: readonly (() => void)[] = []
 export const createJobTransaction = (statements: PreparedStatements, insertBuffer: InsertBuffer): GroupTransaction => {
   let wrote = false
   let left: BeforeCommitWork | undefined
-  let told: (() => void)[] | undefined
+  let listeners: (() => void)[] | undefined
   let published: Publication[] | undefined
 
   const prepare = (statement: Sql): BetterSqlite.Statement => {
@@ -45,7 +45,7 @@ export const createJobTransaction = (statements: PreparedStatements, insertBuffe
     start() {
       wrote = false
       left = undefined
-      told = undefined
+      listeners = undefined
       published = undefined
     },
     get wrote() {
@@ -54,8 +54,8 @@ export const createJobTransaction = (statements: PreparedStatements, insertBuffe
     get left() {
       return left
     },
-    get told() {
-      return told ?? NOBODY
+    get listeners() {
+      return listeners ?? NOBODY
     },
     get published() {
       return published ?? NOTHING
@@ -64,9 +64,9 @@ export const createJobTransaction = (statements: PreparedStatements, insertBuffe
       published ??= []
       published.push(publication)
     },
-    afterCommit(tell) {
-      told ??= []
-      told.push(tell)
+    afterCommit(listener) {
+      listeners ??= []
+      listeners.push(listener)
     },
     afterEnd: () => undefined,
     beforeCommit(participant, item) {

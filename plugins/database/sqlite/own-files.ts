@@ -1,5 +1,5 @@
 /**
- * Tells whether the database and its WAL are still the files that were opened. SQLite continues to write into files
+ * Checks whether the database and its WAL are still the files that were opened. SQLite continues to write into files
  * that were removed or replaced under it: everything would be acknowledged, and lost when the process ends.
  * https://sqlite.org/howtocorrupt.html#_unlinking_or_renaming_a_database_file_while_in_use
  */

@@ -5,13 +5,13 @@
 import type BetterSqlite from 'better-sqlite3'
 import { type Clock, createPause } from '../../../kernel/index.ts'
 import type { MaybePromise, Transaction, TransactOptions } from '../contract.ts'
+import { createCommitGroup } from './commit-group.ts'
 import { forReader, fromSqlite } from './failure.ts'
 import { createSqliteGroupCommit, type FinishedTransaction, type QueuedTransaction } from './group-commit.ts'
 import { createJobTransaction } from './group-transaction.ts'
 import type { InsertBuffer } from './insert-buffer.ts'
-import { createRunGroup } from './run-group.ts'
+import { createSqliteTransaction } from './sqlite-transaction.ts'
 import type { PreparedStatements } from './statements.ts'
-import { createWriteTransaction } from './write-transaction.ts'
 
 // Rows in the insert buffer at which it is flushed. The more rows, the more of them share a page, which is written
 // once: this many rows, of some thousand creates, need a quarter of the writing of eight smaller flushes.
@@ -53,7 +53,7 @@ export interface WriterParts {
 
 export const createWriter = (parts: WriterParts): Writer => {
   const { handle, insertBuffer, clock, onGroup } = parts
-  const open = createWriteTransaction(handle, parts.hold)
+  const open = createSqliteTransaction(handle, parts.hold)
   const transaction = createJobTransaction(parts.statements, insertBuffer)
   const jobs = createSqliteGroupCommit(handle, transaction, insertBuffer)
   const counters = { transactions: 0, groups: 0 }
@@ -64,7 +64,7 @@ export const createWriter = (parts: WriterParts): Writer => {
   let running: Promise<void> | undefined
   let closed = false
 
-  const runGroup = createRunGroup({
+  const runGroup = createCommitGroup({
     ...{ waiting, open, transaction, jobs, insertBuffer, clock, onGroup },
     ...{ confirm: parts.confirm, onDone: parts.onDone },
     onCommitted(done) {

@@ -138,8 +138,8 @@ export const emitOperation = async (
 ): Promise<void> => {
   if (run.onAudit === null) return
   if (interaction.kind !== 'operation') return
-  const isTold = changes.some(({ type, id }) => type === interaction.type && id === interaction.id)
-  if (!isTold) await run.onAudit({ request, interaction, status, details, transaction })
+  const isEmitted = changes.some(({ type, id }) => type === interaction.type && id === interaction.id)
+  if (!isEmitted) await run.onAudit({ request, interaction, status, details, transaction })
 }
 
 export interface PerformChangeParts extends RetryParts {
@@ -210,11 +210,11 @@ export const createPerformChange =
     const takesResource = interaction.kind === 'create' || interaction.kind === 'update'
     const type = interaction.type ?? ''
     let { body } = request
-    return dispatchChange(run, ctx, interaction, async (ruling, tellFound) => {
+    return dispatchChange(run, ctx, interaction, async (ruling, emitFound) => {
       const guarded = guardChange(view, ctx, ruling, interaction)
       const guard = guarded instanceof Promise ? await guarded : guarded
       return retryOnContention(parts, async () => {
-        tellFound(interaction)
+        emitFound(interaction)
         if (takesResource) {
           const ready = prepareWrite.body(view, ctx, { type, id: interaction.id, guard }, body)
           body = ready instanceof Promise ? await ready : ready
@@ -222,7 +222,7 @@ export const createPerformChange =
         const located = locate(body)
         const target = located instanceof Promise ? await located : located
         const about = interactionAbout(addressed, target)
-        tellFound(about)
+        emitFound(about)
         if (interaction.kind === 'update' && interaction.id === undefined && target.found !== undefined) {
           // Only now is it known which version is replaced.
           const ready = prepareWrite.body(view, ctx, { type, id: target.id, guard }, body)

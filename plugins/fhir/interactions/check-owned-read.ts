@@ -15,7 +15,7 @@ const namesType = (type: string, [name, value]: readonly [string, string]): bool
       ? value.startsWith(`${type}:`)
       : name.includes(`_has:${type}:`)
 
-/** Throws 400 for a search of such a type, or one that goes through it. `asked`: undefined for all types. */
+/** Throws 400 for a search of such a type, or with a chain through it. `asked`: undefined for all types. */
 export const checkOwnedSearch = (
   owned: Pick<ServerOwnedTypes, 'readElsewhere' | 'checkRead'>,
   asked: string | undefined,

@@ -91,10 +91,10 @@ export interface SentResponse {
 export const toHttpResponse = (sent: SentResponse, answer: Answer): DirectAnswer => {
   const { status, version } = answer
   const { headers, body, length } = show(sent, answer)
-  const isTold = version !== undefined && isLocated(answer)
-  if (!isTold && answer.headers === undefined) return { status, headers, body, length }
+  const hasLocation = version !== undefined && isLocated(answer)
+  if (!hasLocation && answer.headers === undefined) return { status, headers, body, length }
   const before = Object.entries(answer.headers ?? {}).flat()
-  if (isTold) before.push('location', versionUrl(sent.ctx, version))
+  if (hasLocation) before.push('location', versionUrl(sent.ctx, version))
   return { status, headers: [...before, ...headers], body, length }
 }
 

@@ -45,9 +45,9 @@ const RIGHTS: readonly Right[] = ['r', 's']
 /** Both rights, but for those that the caller has on everything. Throws 403 where it has one on nothing. */
 const rightsToJudge = (ruling: Ruling, type: string): readonly Right[] =>
   RIGHTS.filter((right) => {
-    const told = extent(ruling, type, right)
-    if (told === 'none') throw typeForbidden(ruling, type, right)
-    return told === 'some'
+    const own = extent(ruling, type, right)
+    if (own === 'none') throw typeForbidden(ruling, type, right)
+    return own === 'some'
   })
 
 type Judge = (version: StoredVersion) => Promise<boolean> | boolean
@@ -111,8 +111,8 @@ export const createAsOf = (parts: () => AsOfParts, seat: Seat): SessionReads['as
         for (const version of versions) {
           let isShown = true
           for (const judge of judges) {
-            const told = judge(version)
-            isShown = told instanceof Promise ? await told : told
+            const answer = judge(version)
+            isShown = answer instanceof Promise ? await answer : answer
             if (!isShown) break
           }
           if (isShown) shown.push(new AsOfVersion(version))

@@ -142,7 +142,7 @@ const createSteps = (parts: SessionChangeParts, { view, request }: Opened, gone:
   const { run } = view
   const { guardChange, prepareWrite } = parts
   /** Runs `work`. When it throws, the fact of the refused interaction is emitted. */
-  const telling = async <T>(interaction: Interaction, work: () => T | Promise<T>): Promise<T> => {
+  const audited = async <T>(interaction: Interaction, work: () => T | Promise<T>): Promise<T> => {
     try {
       return await work()
     } catch (error) {
@@ -154,7 +154,7 @@ const createSteps = (parts: SessionChangeParts, { view, request }: Opened, gone:
     async rule(wanted: SessionChange, at: number): Promise<Ruled> {
       const addressed = addressOf(parts, view, toAsked(request, wanted, gone), wanted)
       const { interaction } = addressed
-      return telling(interaction, async () => {
+      return audited(interaction, async () => {
         const ruling = await authorize(run, request, interaction)
         return { at, wanted, addressed, ruling, guard: await guardChange(view, request, ruling, interaction) }
       })
@@ -162,7 +162,7 @@ const createSteps = (parts: SessionChangeParts, { view, request }: Opened, gone:
     async locate(one: Ruled): Promise<Located> {
       const { wanted, addressed, guard } = one
       const { interaction } = addressed
-      return telling(interaction, async () => {
+      return audited(interaction, async () => {
         const json = jsonOf(wanted)
         // Each attempt makes its own bytes, because they may be transferred to a thread.
         const read = (id: string | undefined): unknown =>
@@ -177,13 +177,13 @@ const createSteps = (parts: SessionChangeParts, { view, request }: Opened, gone:
     },
     async prepare(one: Located): Promise<Ready> {
       const { addressed, target, guard, ruling, body } = one
-      return telling(interactionAbout(addressed, target), async () => {
+      return audited(interactionAbout(addressed, target), async () => {
         const prepared = await addressed.prepare(guard, target, body, ruling)
         if (prepared.change === undefined) return { ...one, prepared }
         return { ...one, prepared: { ...prepared, change: await prepareWrite.change(view, request, prepared.change) } }
       })
     },
-    telling,
+    audited,
   }
 }
 
@@ -266,7 +266,7 @@ export const createChange = (late: () => SessionChangeParts, seat: Seat): Sessio
       const located = await locateAll()
       const twice = findTwice(located)
       if (twice !== undefined)
-        await steps.telling(interactionAbout(twice.addressed, twice.target), () => {
+        await steps.audited(interactionAbout(twice.addressed, twice.target), () => {
           throw SessionTwice(keyOf(twice))
         })
       const ready: Ready[] = []

@@ -156,10 +156,10 @@ export interface Made {
  */
 export type Beside = (transaction: Transaction, made: Made) => MaybePromise<void>
 
-/** A body as it is stored; `decompressBody` of storage makes UTF-8 of it. */
+/** A body as it is stored; `decompressBody` of storage turns it into UTF-8. */
 export interface PackedBody {
   readonly bytes: Uint8Array
-  /** Names how it is compressed; 0 for bytes that are not. */
+  /** The number of the compression; 0 for none. */
   readonly encoding: number
 }
 
@@ -173,7 +173,7 @@ export interface AsOfResource {
   /** The resource key: reading goes on behind it. Not for clients. */
   readonly key: number
   readonly json: string
-  /** The same as it is stored, for a thread that unpacks it. */
+  /** The body as it is stored, for a thread that decompresses it. */
   readonly packed: PackedBody
 }
 
@@ -190,7 +190,7 @@ export interface AsOfOptions {
   readonly patients?: ReadonlySet<string> | 'any' | undefined
   /** Awaited after each resource that had to be judged by its content. */
   pause?(): Promise<void> | undefined
-  /** Called when work goes on after a wait, with the milliseconds in which the database worked meanwhile. */
+  /** Called when work continues after a wait, with the milliseconds in which the database worked meanwhile. */
   resume?(aside: number): void
 }
 

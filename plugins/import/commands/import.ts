@@ -6,7 +6,7 @@
 import { createWriteStream } from 'node:fs'
 import { Args, Command, Flags } from '@oclif/core'
 import { commandContext, counted, type Kernel, progressLine, systemClock } from '../../../kernel/index.ts'
-import { isOpenElsewhere } from '../../database/service.ts'
+import { isOpenElsewhere, lookForDatabase } from '../../database/service.ts'
 import { findSources } from '../find-sources.ts'
 import { toErrorLine } from '../refused-record.ts'
 import { Importing, type ImportOptions, type ImportSummary, type RefusedRecord } from '../service.ts'
@@ -17,7 +17,7 @@ const SHOWN = 5 // refusals that are printed; all of them are in the file of --e
 const LOOK_MS = 500
 
 export default class ImportCommand extends Command {
-  static override summary = 'Stores the resources of files; goes on where an interrupted import was.'
+  static override summary = 'Stores the resources of files; resumes an interrupted import.'
   static override description =
     'Files: NDJSON, JSON with a resource or a Bundle, each also as .gz, and .tar, .tar.gz and .tgz with such files; of a directory all of them. Stop the server on this database first.'
   static override strict = false
@@ -36,7 +36,7 @@ export default class ImportCommand extends Command {
 
   override async run(): Promise<void> {
     const { argv, flags } = await this.parse(ImportCommand)
-    const { settings, stderr } = commandContext(this)
+    const { settings, kernel: createKernel, stderr } = commandContext(this)
     const say = (line: string): void => void stderr.write(`server: ${line}\n`)
     const { kind, sqlite_path } = settings().section('database') as { kind: string; sqlite_path: string }
     const paths = argv as string[]
@@ -48,6 +48,12 @@ export default class ImportCommand extends Command {
     }
     if (kind === 'memory') {
       say('a database in memory ends with this command; give --sqlite or --postgres')
+      this.exit(UNREADABLE)
+    }
+    try {
+      await lookForDatabase(settings().section('database'), (await createKernel()).log)
+    } catch (error) {
+      say((error as Error).message)
       this.exit(UNREADABLE)
     }
     if (kind === 'sqlite' && (await isOpenElsewhere(sqlite_path))) {
@@ -99,9 +105,9 @@ export default class ImportCommand extends Command {
     try {
       const summary = await kernel.get(Importing).run(options, {
         resumed: (name, resources) => line.say(`${name}: going on behind ${counted(resources, 'resource')}`),
-        skipped: (name, finished) =>
+        skipped: (name, { finished, failed }) =>
           line.say(
-            `${name}: left out, it was imported on ${new Date(finished).toISOString()}; --again imports it again`,
+            `${name}: left out, it was imported on ${new Date(finished).toISOString()}${failed === 0 ? '' : ` with ${counted(failed, 'record')} refused`}; --again imports it again`,
           ),
         again: (records) => line.say(`${counted(records, 'record')} with unresolved references: trying again`),
         progress: ({ name, ...step }) => line.step({ ...step, label: name }),

@@ -126,7 +126,7 @@ const membersOf = (field: Omit<Field, 'members'>): FieldMembers => {
 }
 
 /** The nodes that have a definition of their own; of the others the snapshot defines slices only. */
-const toldIn = (nodes: readonly ElementNode[]): readonly ElementNode[] =>
+const describedIn = (nodes: readonly ElementNode[]): readonly ElementNode[] =>
   nodes.filter(({ definitions }) => definitions.length > 0)
 
 const fieldFrom = ({ name, path, isChoice, definitions, children }: ElementNode, kind: string): Field => {
@@ -135,7 +135,7 @@ const fieldFrom = ({ name, path, isChoice, definitions, children }: ElementNode,
   const types: FieldType[] =
     content !== undefined
       ? [{ kind: 'block', path: content, suffix: '' }]
-      : toldIn(children).length > 0
+      : describedIn(children).length > 0
         ? [{ kind: 'block', path, suffix: '' }]
         : (element.type ?? []).map((type) => fieldType(type, path, kind))
   const field = {
@@ -155,10 +155,12 @@ const fieldFrom = ({ name, path, isChoice, definitions, children }: ElementNode,
 export const fieldsOf = ({ url, type, kind, snapshot }: StructureDefinition): TypeFields => {
   const blocks = new Map<string, ElementBlock>()
   const addBlock = ({ path, definitions, children }: ElementNode): void => {
-    const told = toldIn(children)
-    const fields = told.filter(({ definitions: [one] }) => count(one?.max) > 0).map((child) => fieldFrom(child, kind))
+    const described = describedIn(children)
+    const fields = described
+      .filter(({ definitions: [one] }) => count(one?.max) > 0)
+      .map((child) => fieldFrom(child, kind))
     blocks.set(path, { path, fields, rules: rulesOf(definitions[0] ?? { path }) })
-    for (const child of told) if (toldIn(child.children).length > 0) addBlock(child)
+    for (const child of described) if (describedIn(child.children).length > 0) addBlock(child)
   }
   addBlock(readSnapshot(type, snapshot!.element))
   return { url, type, kind, blocks }

@@ -22,7 +22,7 @@ const NOT_DONE = 1
 const UNREADABLE = 2
 
 export default class ReindexCommand extends Command {
-  static override summary = 'Rebuilds the search index; goes on where an interrupted one was.'
+  static override summary = 'Rebuilds the search index; resumes an interrupted reindex.'
   static override flags = {
     type: Flags.string({ description: 'Only parameters of this resource type.' }),
     param: Flags.string({ description: 'Only parameters with this code.' }),

@@ -6,7 +6,7 @@ import { grantsOf, type Ruling } from '../../../kernel/index.ts'
 import { indexedOf } from '../index/indexed-json.ts'
 import type { Registry } from '../index/registry.ts'
 import type { ClauseSubject, SearchClause } from '../query/clause.ts'
-import { keysOf, mostTelling, toNumber } from '../query/match-key.ts'
+import { keysOf, mostSelective, toNumber } from '../query/match-key.ts'
 import type { Matcher, MatchSubject } from '../query/matcher.ts'
 
 class Tested implements MatchSubject {
@@ -111,7 +111,7 @@ export const toMatcher = (
   const tests = testsOf(conditions)
   if (tests === undefined || changesWithTime(registry, type, [...pairs, ...grantedPairs(ruling, type)])) return null
   const parts = conditions.flatMap((one) => one.all ?? [one])
-  const keys = mostTelling(parts.flatMap((one) => (one.keys === undefined ? [] : [one.keys])))
+  const keys = mostSelective(parts.flatMap((one) => (one.keys === undefined ? [] : [one.keys])))
   return {
     type,
     keys: keys === undefined ? undefined : [...new Set(keys.map(toNumber))],

@@ -118,7 +118,7 @@ export const createContentRights = (
 
   /**
    * Conditions on other resources are checked in the index, which knows only current versions: a past version is not
-   * shown. The statement that checks them also tells which versions it checked, because others may have become
+   * shown. The statement that checks them also returns which versions it checked, because others may have become
    * current since these ones were read.
    */
   const holdingByIndex = async (

@@ -105,7 +105,7 @@ export const createWriteGuard = (parts: GuardParts): MaybePromise<WriteGuard> =>
     of.some((right) => compiledFor(type, right).some(({ test }) => test === undefined))
   const isAll = (right: Right): boolean => extent(ruling, type, right) === 'all'
   /** A caller learns that a resource does not exist only if access to an existing one would be unlimited. */
-  const mayTellAbsence = isAll('r') || isAll('s') || rights.every(isAll)
+  const mayRevealAbsence = isAll('r') || isAll('s') || rights.every(isAll)
 
   const guard: WriteGuard = {
     restricts: true,
@@ -114,7 +114,7 @@ export const createWriteGuard = (parts: GuardParts): MaybePromise<WriteGuard> =>
         const found = rowsOfBefore(toIndexFindings(findings))
         if (found !== undefined) give(current, found)
       }
-      if (mayTellAbsence && current === undefined) return undefined
+      if (mayRevealAbsence && current === undefined) return undefined
       // The same error for a hidden resource, a deleted one and none at all, so that it reveals nothing.
       const unseen = (): Error =>
         (isUntestable(rights) ? RestrictionUnsupported() : NotFound(type, id)).with({ hidden: current !== undefined })
@@ -122,7 +122,7 @@ export const createWriteGuard = (parts: GuardParts): MaybePromise<WriteGuard> =>
       const shown = current.deleted ? reads.vread(type, id, current.version - 1) : current
       return chain(shown, (version): MaybePromise<void> => {
         if (version === undefined || version.deleted) {
-          if (mayTellAbsence) return
+          if (mayRevealAbsence) return
           throw unseen()
         }
         const contexts = contextsOf(version)

@@ -78,7 +78,8 @@ const eachWithinEach = (expression: string): number => {
 export const checkElements = (definition: SearchParameterResource, types: ReadonlySet<string>): void => {
   const { code, type, base = [], expression, component = [], url } = definition
   const issues: Issue[] = []
-  if (typeof url !== 'string') issues.push(issue('required', 'url', 'It has no url, by which it is told from others.'))
+  if (typeof url !== 'string')
+    issues.push(issue('required', 'url', 'It has no url, which distinguishes it from others.'))
   if (typeof code !== 'string' || !CODE.test(code) || SPECIAL.has(code))
     issues.push(
       issue(

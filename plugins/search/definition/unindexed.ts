@@ -22,12 +22,12 @@ const unindexedReason = (
   if (base.length === 0) return 'it has no base'
   if (bases.length === 0) return `no resource type of the installed packages is called ${base.join(' or ')}`
   if (expression === undefined) return 'it has no expression'
-  const told = expression.slice(0, MAX_CHARS)
+  const shown = expression.slice(0, MAX_CHARS)
   if (type === 'composite')
     return component.length < 2
       ? 'a composite needs two components'
-      : `a component selects nothing its type can index, or the first one is no token and no reference: ${told}`
-  return `its expression selects nothing in ${bases.join(', ')} that a parameter of type ${type} can index: ${told}`
+      : `a component selects nothing its type can index, or the first one is no token and no reference: ${shown}`
+  return `its expression selects nothing in ${bases.join(', ')} that a parameter of type ${type} can index: ${shown}`
 }
 
 export const unindexed = (

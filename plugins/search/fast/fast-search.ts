@@ -57,7 +57,7 @@ export interface FastSearchParts {
   readonly store: Pick<VersionStore, 'getVersion'>
   readonly executor: Pick<Executor, 'unheld' | 'fetch'>
   readonly statements: StatementCache
-  /** NO_PAGES when nothing is cached. */
+  /** NO_PAGES where nothing is cached. */
   readonly pages: PageCache
   readonly isPostgres: boolean
 }
@@ -98,7 +98,7 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
     })
   }
 
-  /** Returns what caches the page that a search finds which begins now. */
+  /** To be called before a search. The returned function caches its page. */
   const keeper = (
     { url, type, baseUrl, ownUrl, query, count }: FastRequest,
     { clauses, statement: { driver } }: Shape,
@@ -107,7 +107,7 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
     const keys = (clauses[driver] as CompiledClause).keys(bound[driver] as readonly SqlParam[])
     const changes = pages.look(keys)
     if (changes === undefined) return undefined
-    // Of the search, not of the time of its answer: `get` compares it.
+    // The state when the search begins, which `get` compares.
     const meaning = registry.state
     const { text } = query
     return (rows) => pages.put(url, { type, baseUrl, ownUrl, meaning, keys, changes, text, count, rows })
@@ -135,7 +135,7 @@ export const createFastSearch = (parts: FastSearchParts): FastSearch => {
           const page = wholePage(rows, statement, count + 1)
           shape.credit = page === undefined ? shape.credit - COST_OF_MISS : Math.min(shape.credit + 1, MAX_CREDIT)
           if (page === undefined) return undefined
-          // On SQLite only if the result was synchronous: after a wait, data may have changed that nobody has marked.
+          // On SQLite a result that was waited for is not cached: changes meanwhile are not marked there.
           if (isNow || isPostgres) keep?.(page)
           return versionsOf(page)
         },

@@ -8,10 +8,10 @@
  *
  * On PostgreSQL searches and commits overlap. A write marks its keys inside its transaction, which increases the counters,
  * and the marks end when it is known how the transaction ended: a page is cached only where none of its keys was marked
- * from before its search until after it. Why that is enough is said in plugins/storage/cache/change-marks.ts.
+ * from before its search until after it. plugins/storage/cache/change-marks.ts explains why that suffices.
  *
- * Keys share counters by hash. A collision can only invalidate a page that is still right; it never keeps an outdated
- * one.
+ * Keys share counters by hash. A collision can only invalidate a page that is still right; it never makes an outdated
+ * one valid.
  */
 import type { Transaction } from '../../database/service.ts'
 import { createChangeMarks, type GapSource, type StoredVersion } from '../../storage/service.ts'
@@ -34,7 +34,7 @@ export interface ChangeCounters {
   look(keys: readonly number[]): number | undefined
   /** Whether nothing under the keys has changed since `look`. */
   isUnchanged(keys: readonly number[], look: number): boolean
-  /** Whether cached pages may be shown: nobody else can have changed anything. */
+  /** Whether cached pages may be shown: no other process can have changed anything. */
   isSole(): boolean
 }
 
@@ -48,7 +48,7 @@ const recording: Pick<ChangeCounters, 'record' | 'recordKeys'> = {
   },
 }
 
-/** Where one change follows the other. */
+/** For SQLite, where changes and searches follow one another. */
 export const createChangeCounters = (): ChangeCounters => {
   const marks = createChangeMarks(0, COUNTERS)
   return {
@@ -68,7 +68,7 @@ export const createChangeCounters = (): ChangeCounters => {
   }
 }
 
-/** Where changes overlap with searches, and other servers may take over. */
+/** For PostgreSQL, where changes overlap with searches, and other servers may take over. */
 export const createOverlappingCounters = (isSole: () => boolean, feed: GapSource): ChangeCounters => {
   const marks = createChangeMarks(feed.status?.epoch ?? 0, COUNTERS)
   feed.listen({ name: 'pages in memory', commit: () => undefined, gap: ({ epoch }) => marks.forget(epoch) })
@@ -78,7 +78,7 @@ export const createOverlappingCounters = (isSole: () => boolean, feed: GapSource
       const { keys } = version
       if (keys === undefined) return
       version.keys = undefined
-      // First, as it throws where the transaction has ended: marks would stay.
+      // Called first, because it throws where the transaction has ended, and marks would stay.
       transaction.afterEnd((outcome) => {
         for (let at = 0; at < keys.length; at += 1) {
           if (outcome === 'unknown') marks.lose(keys[at] as number)

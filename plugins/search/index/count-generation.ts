@@ -1,4 +1,4 @@
-/** Counts a change of the columns or of the posted SearchParameters, and tells every server that there is one. */
+/** Counts a change of the columns or of the posted SearchParameters, and publishes that to every server. */
 import type { MaybePromise, Transaction } from '../../database/service.ts'
 import { nextGeneration } from './tables.ts'
 

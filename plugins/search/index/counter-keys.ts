@@ -1,4 +1,4 @@
-/** The counters of index rows, by which change-counters.ts invalidates cached pages. A thread computes them as well. */
+/** Computes the counters of index rows, with which change-counters.ts invalidates cached pages. Worker threads use it too. */
 import {
   COMPOSITE_COLUMNS,
   type IndexEntries,

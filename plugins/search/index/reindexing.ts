@@ -1,4 +1,4 @@
-/** The service for those that rebuild the index: a command, or a job of a server. */
+/** The service with which a command or a job rebuilds the index. */
 import { defineService } from '../../../kernel/index.ts'
 import type { Reindex, ReindexScope } from './backfill/reindex.ts'
 

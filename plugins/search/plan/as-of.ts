@@ -5,10 +5,10 @@
 import { type Database, type Sql, sql } from '../../database/service.ts'
 import { StoredVersion, type VersionRow, type VersionStore } from '../../storage/service.ts'
 
-// What a thread or a session answers is made objects on the main thread, in one turn: pages are small for that reason.
+// Pages are small, because the main thread turns the answer of a thread or session into objects in one turn.
 const CANDIDATES = 4_000 // resource keys read at once
 const PAGE = 200 // versions read at once
-const PAGE_BYTES = 512 * 1024 // most bytes of these, as they are stored
+const PAGE_BYTES = 512 * 1024 // of stored bodies in a page, at most
 
 export interface AsOfQuery {
   readonly type: string

@@ -84,8 +84,8 @@ const byWalk = async (walking: Walking): Promise<Found> => {
 const byRange = async (walking: Walking): Promise<Found | undefined> => {
   const { plan, keys, walk, pin, rid, values, limit, direction, run } = walking
   if (values.length > 0 && values[0] === walk.nothing) return undefined
-  const told = walk.keys.length
-  const from = values.length === 0 ? undefined : values.slice(0, told)
+  const keyCount = walk.keys.length
+  const from = values.length === 0 ? undefined : values.slice(0, keyCount)
   const found = await step(walking, { pin, limit, ...(from && { from: { keys: from } }) })
   if ('few' in found) return found
   const end = found.rows[limit - 1]
@@ -97,7 +97,7 @@ const byRange = async (walking: Walking): Promise<Found | undefined> => {
     [isFalling ? '>=' : '<=', to],
     ...(from === undefined ? [] : [[isFalling ? '<=' : '>=', from] as const]),
   ])
-  const rest = keys.map((key, at) => (at < told ? { ...key, value: () => raw(`m.s${at}`) } : key))
+  const rest = keys.map((key, at) => (at < keyCount ? { ...key, value: () => raw(`m.s${at}`) } : key))
   const after = from === undefined ? raw('1 = 1') : beyond(keys, values, rid, direction)
   const ordered = orderBy(keys, direction)
   return {

@@ -5,7 +5,7 @@
 import type { IndexEntries } from '../index/index-entries.ts'
 import { and, type Fragment, isIn, join, or, q, raw } from '../sql/fragment.ts'
 import { existsSql, type IndexLookup, keysSql } from './index-lookup.ts'
-import { idKey, type MatchKey, mostTelling } from './match-key.ts'
+import { idKey, type MatchKey, mostSelective } from './match-key.ts'
 
 /** A version that is checked in memory, without the index. */
 export interface ClauseSubject {
@@ -102,7 +102,7 @@ export const allClause = (named: ClauseText, conditions: readonly SearchClause[]
     return `p${at}`
   }
   const rest = (d: string): Fragment => and(others.map((one) => one.checkSql(d, name)))
-  const keys = mostTelling(parts.flatMap((one) => (one.keys === undefined ? [] : [one.keys])))
+  const keys = mostSelective(parts.flatMap((one) => (one.keys === undefined ? [] : [one.keys])))
   return {
     ...named,
     ...(keys === undefined ? {} : { keys }),

@@ -27,7 +27,7 @@ const rankOf = ({ kind, system }: MatchKey): number =>
 const weakest = (keys: readonly MatchKey[]): number => keys.reduce((rank, key) => Math.max(rank, rankOf(key)), 0)
 
 /** The most selective of several lists, in each of which a match has a key. */
-export const mostTelling = (lists: readonly (readonly MatchKey[])[]): readonly MatchKey[] | undefined =>
+export const mostSelective = (lists: readonly (readonly MatchKey[])[]): readonly MatchKey[] | undefined =>
   lists.toSorted((one, other) => weakest(one) - weakest(other) || one.length - other.length)[0]
 
 /** A 52-bit hash of the three numbers. A collision costs one needless test. */

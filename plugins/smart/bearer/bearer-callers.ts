@@ -22,7 +22,7 @@ const MAX_BYTES = 96 * 2 ** 20 // of what is known of tokens: 200,000 of people 
 const TRUSTED_MS = 1_000 // spec: a change of the person's record is seen by every server within a second
 
 const SCHEME = 'Bearer '
-const USUAL_HEADER = SCHEME.length + 43 // characters; 43 of them are 256 bits in base64url
+const STANDARD_LENGTH = SCHEME.length + 43 // characters; 43 of them are 256 bits in base64url
 const HOT = 4_096 // headers that are recognised without hashing them; a power of two
 
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i
@@ -65,7 +65,7 @@ const tagOf = (authorization: string): number => {
   return one + two * 31 + three * 961 + four * 29_791
 }
 
-/** Where a header is kept: each place has room for one. */
+/** The slot of a header; each slot holds one. */
 const placeOf = (tag: number): number => tag & (HOT - 1)
 
 /** When a token ends by itself, in milliseconds since the epoch. */
@@ -85,8 +85,8 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
   const holders = createTokenHolders()
   const memory = createTokenMemory<TokenHolder>(MAX_BYTES)
   const hot: (Hot | undefined)[] = new Array(HOT).fill(undefined)
-  /** The header that last asked for each place: only one that asks twice in turn gets it, so that many do not displace each other. */
-  const askedTags = new Uint32Array(HOT)
+  /** The tag that last used each slot. Only a header that comes twice in turn gets it, so that many do not displace each other. */
+  const lastTags = new Uint32Array(HOT)
 
   const isPersonTrusted = (holder: TokenHolder): boolean =>
     holder.user === undefined || clock.monotonic() - holder.personReadAt < TRUSTED_MS
@@ -121,11 +121,11 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
   }
   const give = ({ authorization, idHash, version }: Shown, holder: TokenHolder, expiresAt: number): Caller => {
     const caller = callerOf(holder, tokenIdOfText(idHash), expiresAt)
-    if (authorization.length !== USUAL_HEADER) return caller
+    if (authorization.length !== STANDARD_LENGTH) return caller
     const tag = tagOf(authorization)
     const place = placeOf(tag)
-    if (askedTags[place] === tag) hot[place] = { authorization, caller, holder, expiresAt, version }
-    else askedTags[place] = tag
+    if (lastTags[place] === tag) hot[place] = { authorization, caller, holder, expiresAt, version }
+    else lastTags[place] = tag
     return caller
   }
   const keep = (shown: Shown, holder: TokenHolder, expiresAt: number): Caller => {
@@ -166,10 +166,10 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
       const { authorization } = request.headers
       if (authorization === undefined) return undefined
       const isOpen = isOpenRoute(request.route)
-      const isUsual = authorization.length === USUAL_HEADER && authorization.startsWith(SCHEME)
-      const usual = isUsual ? hot[placeOf(tagOf(authorization))] : undefined
-      if (usual !== undefined && usual.authorization === authorization && !isOpen && isTrusted(usual))
-        return usual.caller
+      const isStandard = authorization.length === STANDARD_LENGTH && authorization.startsWith(SCHEME)
+      const recognised = isStandard ? hot[placeOf(tagOf(authorization))] : undefined
+      if (recognised !== undefined && recognised.authorization === authorization && !isOpen && isTrusted(recognised))
+        return recognised.caller
       // On these routes the header authenticates the OAuth client, so it holds no access token.
       if (isOpen && request.route !== '/metadata') return undefined
       const token = BEARER.exec(authorization)?.[1]

@@ -27,11 +27,11 @@ const INACTIVE = { status: 200, body: { active: false } }
 const aboutPerson = (scope: string, person: string, context: string, issuer: string): object => {
   const scopes = scope.split(' ')
   const { subject, fhirUser } = personOf(person)
-  const isTold = scopes.includes('openid')
+  const isDisclosed = scopes.includes('openid')
   return {
     ...contextOf(context),
-    ...(isTold && { sub: subject }),
-    ...(isTold && scopes.includes('fhirUser') && fhirUser !== undefined && { fhirUser: `${issuer}/${fhirUser}` }),
+    ...(isDisclosed && { sub: subject }),
+    ...(isDisclosed && scopes.includes('fhirUser') && fhirUser !== undefined && { fhirUser: `${issuer}/${fhirUser}` }),
   }
 }
 const toSeconds = (ms: number): number => Math.floor(ms / 1000)

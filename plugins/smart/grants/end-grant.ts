@@ -1,4 +1,4 @@
-/** Ends a grant in the database: its tokens count for nothing any more. */
+/** Ends a grant in the database, and with it the validity of its tokens. */
 import type { Database } from '../../database/service.ts'
 import { revokeGrant } from '../login-tables.ts'
 import { REVOKED } from '../tokens/revoked.ts'

@@ -7,7 +7,7 @@ import type { IssuingGrant } from './issue-tokens.ts'
 
 /**
  * A code or refresh token that is used a second time may be a stolen one, so that nobody keeps tokens of its grant. RFC
- * 6749, section 4.1.2; RFC 9700, section 4.14.2. `operation` tells the trail which.
+ * 6749, section 4.1.2; RFC 9700, section 4.14.2. `operation`: for the audit trail.
  */
 export const revokeReused = async (
   { database, clock, bearer, run }: Pick<GrantParts, 'database' | 'clock' | 'bearer' | 'run'>,

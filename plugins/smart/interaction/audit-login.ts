@@ -1,4 +1,4 @@
-/** Tells the audit trail of a step that a person took in the browser. */
+/** Records a step that a person took in the browser in the audit trail. */
 import type { FactDetails, Host, RequestContext } from '../../../kernel/index.ts'
 import type { Person } from '../people/person.ts'
 

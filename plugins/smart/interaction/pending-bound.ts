@@ -5,8 +5,8 @@
 import type { Transaction } from '../../database/service.ts'
 import { boundRequests } from '../login-tables.ts'
 
-const MOST_OF_CLIENT = 2_000
-const MOST = 8_000
+const MAX_OF_CLIENT = 2_000
+const MAX_REQUESTS = 8_000
 const EACH = 256 // requests between two checks of this server, by which the bound may be exceeded
 
 export interface PendingBound {
@@ -23,6 +23,6 @@ export const createPendingBound = (): PendingBound => {
       count += 1
       return count % EACH === 0
     },
-    keep: async (transaction) => transaction.run(boundRequests, [MOST_OF_CLIENT, MOST]),
+    keep: async (transaction) => transaction.run(boundRequests, [MAX_OF_CLIENT, MAX_REQUESTS]),
   }
 }

@@ -25,7 +25,7 @@ export type InstalledScopes = (granted: string) => Promise<string>
 
 /**
  * The types for which the conditions must be valid: for `*` every type. A common parameter is the same for all of them,
- * so one type tells.
+ * so one type suffices.
  */
 const typesToCheck = ({ type, conditions }: ResourceScope, all: readonly string[]): readonly string[] => {
   if (type !== '*') return [type]

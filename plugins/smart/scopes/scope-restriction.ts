@@ -82,8 +82,8 @@ const joined = (grants: readonly Grant[]): readonly Grant[] => {
  */
 const ownResource = ({ kind, user = '', scopes = [] }: Caller): readonly [type: string, grant: Grant] | undefined => {
   const [type = '', id = ''] = user.split('/')
-  const isTold = kind === 'user' && id !== '' && scopes.includes('openid') && scopes.includes('fhirUser')
-  return isTold ? [type, { rights: 'r', query: `_id=${id}` }] : undefined
+  const isDisclosed = kind === 'user' && id !== '' && scopes.includes('openid') && scopes.includes('fhirUser')
+  return isDisclosed ? [type, { rights: 'r', query: `_id=${id}` }] : undefined
 }
 
 /** Scopes of types that are not installed are left out. */

@@ -30,7 +30,7 @@ export interface Sessions {
   find(request: RequestContext): Promise<LoginSession | undefined>
   /**
    * The sessions of all cookies of the request. It is more than one where another site or path has planted a cookie
-   * beside the true one, which the server cannot tell apart. Throws `MalformedPageRequest` for more than eight cookies.
+   * beside the true one, which the server cannot distinguish. Throws `MalformedPageRequest` for more than eight cookies.
    */
   findAll(request: RequestContext): Promise<readonly LoginSession[]>
   /**

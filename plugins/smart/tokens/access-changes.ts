@@ -1,6 +1,6 @@
 /**
  * Whether anything that an access token depends on has changed in the database since the token was read from it. One
- * query of a second tells it for all tokens, whichever server made the change.
+ * query of a second answers that for all tokens, whichever server made the change.
  */
 import type { Clock } from '../../../kernel/index.ts'
 import { chain, type Database, type MaybePromise } from '../../database/service.ts'
@@ -14,12 +14,12 @@ import {
 
 const CURRENT_MS = 1_000 // spec: a revocation is seen by every server within a second
 const RENEW_MS = 500 // changes of this age are read again beside requests, so that none of them waits for it
-const MAX_READ = 1_000 // changes that are told apart in one query; where there are more, every token counts as changed
+const MAX_READ = 1_000 // changes that one query lists; where there are more, every token counts as changed
 const MAX_KEPT = 20_000
 /** After a longer pause every token counts as changed: meanwhile another PostgreSQL server may have taken over. */
 const LONGEST_PAUSE_MS = 5_000
 
-/** Ids of the rows that a token depends on: of a token and a client as text, of a grant and a session a character for each byte. */
+/** Ids of the rows that a token depends on: a token and a client as text, a grant and a session with a character for each byte. */
 export type Dependencies = Readonly<Record<DependencyKind, string | undefined>>
 
 export interface AccessChanges {
@@ -48,7 +48,7 @@ interface ReadList {
   readonly rows: readonly AccessChangeRow[]
   /** The last of them. */
   readonly reached: Last
-  /** False where changes are missing or not told apart. */
+  /** False where changes are missing or cannot be distinguished. */
   readonly isWhole: boolean
 }
 
@@ -71,9 +71,9 @@ export const createAccessChanges = (database: Database, clock: Clock): AccessCha
   /** The version in which a row changed last, by kind and id. */
   const changedIn = new Map<string, number>()
   let version = 0
-  /** Changes up to this version are not told apart. */
+  /** Changes up to this version are not distinguished: they concern every token. */
   let floor = 0
-  /** The last change in the database; undefined where the next query cannot tell what has changed. */
+  /** The last change in the database; undefined where the next query cannot show what has changed. */
   let last: Last | undefined
   /** Monotonic time before which everything is known, in milliseconds. */
   let currentAt = Number.NEGATIVE_INFINITY
@@ -142,7 +142,7 @@ export const createAccessChanges = (database: Database, clock: Clock): AccessCha
     })
     return reading
   }
-  /** Whether it fails is told by the next request that has to wait for it. */
+  /** Its failure is ignored: the next request that has to wait reads again and reports it. */
   const renew = (): void => {
     if (reading !== undefined) return
     try {

@@ -46,7 +46,7 @@ export const unpackLater = async (bytes: Buffer, flags: number): Promise<Buffer>
     ? decompressBody(bytes, flags)
     : gunzipLater(bytes, { chunkSize: Math.min(Math.max(sizeOf(bytes), 64), MAX_CHUNK) })
 
-/** Length of the decompressed body in bytes; undefined if only decompressing would tell. `form`: bits of the column `flags`. */
+/** Length of the decompressed body in bytes; undefined if only decompressing would show it. `form`: bits of the column `flags`. */
 export const storedLength = (bytes: Buffer, form: number): number | undefined => {
   if ((form & lz.flag) !== 0) return lz.length(bytes)
   if ((form & GZIP) !== 0) return sizeOf(bytes)

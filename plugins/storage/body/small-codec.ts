@@ -6,7 +6,7 @@ export interface SmallCodec {
   compress(plain: Buffer): Buffer
   /** Throws if the bytes are damaged. */
   decompress(packed: Buffer): Buffer
-  /** Length of the decompressed body in bytes; undefined if only decompressing would tell. */
+  /** Length of the decompressed body in bytes; undefined if only decompressing would show it. */
   length(packed: Buffer): number | undefined
 }
 

@@ -1,37 +1,37 @@
 /**
- * Notes what changes while it is being read, on PostgreSQL, where reads and commits overlap: what a read has found may be
- * kept only if it is certain that nothing that was committed, or will be, is missing from it.
+ * Marks keys that are being changed, on PostgreSQL, where reads and commits overlap: the result of a read may be cached
+ * only if no commit can be missing from it.
  *
- * A transaction marks the keys of what it changes before its COMMIT is sent, and ends the marks when it is known how it
- * ended. A read takes `look` of its key before it asks the database, and may keep what it found if `isUnchanged` is true when
- * the answer is there. Then no transaction that changes this key ended, was sent, or was under way between the two, and
- * all that were before it are visible to it. What is kept is dropped, or no longer valid, with the next mark, which is
- * before the COMMIT can change it. So memory never shows anything else than the database would.
+ * A transaction marks the keys that it changes before its COMMIT is sent, and ends the marks when its outcome is known. A
+ * read calls `look` for its keys before it queries the database, and may cache the result if `isUnchanged` is true when the
+ * result arrives. Then no transaction that changes these keys was under way or ended between the two calls, and the read
+ * has seen all earlier ones. The next mark drops or invalidates the cached result before a COMMIT can outdate it, so the
+ * cache never shows anything else than the database would.
  *
- * Where nobody knows how a transaction ended, its marks stay: its COMMIT may be carried out later, for as long as the epoch
- * of the writer lease lasts, which the fence compares. The next epoch settles it.
+ * Where the outcome of a transaction is unknown its marks stay: its COMMIT may still be carried out while the epoch of the
+ * writer lease lasts, which the fence compares. The next epoch settles it.
  *
- * Keys are hashes: a collision only keeps something from being kept.
+ * Keys are hashes: a collision can only prevent caching.
  */
 export interface ChangeMarks {
-  /** A transaction is going to change what is under the key. Returns a ticket for `end`. */
+  /** A transaction is going to change rows of the key. Returns a ticket for `end`. */
   begin(key: number): number
   /**
-   * It is committed or undone. With its ticket: true if no other one with this key was under way at any time since its
-   * beginning.
+   * The transaction is committed or rolled back. With its ticket: true if no other one with this key was under way since
+   * `begin`.
    */
   end(key: number, ticket?: number): boolean
-  /** Something under the key has changed, and nothing overlapped with that. */
+  /** Rows of the key have changed, and no read or other change overlapped. */
   count(key: number): void
-  /** Nobody knows whether it is committed: the mark stays for the rest of the epoch. */
+  /** The outcome is unknown: the mark stays for the rest of the epoch. */
   lose(key: number): void
-  /** Undefined while something under one of the keys is being changed. */
+  /** Undefined while one of the keys is marked. */
   look(keys: readonly number[]): number | undefined
   /** Whether nothing has been marked under these keys since `look` returned this. */
   isUnchanged(keys: readonly number[], look: number): boolean
-  /** Whether something under the key is being changed. */
+  /** Whether rows of the key are being changed. */
   isMarked(key: number): boolean
-  /** All that was kept is invalid. Marks that were lost in an earlier epoch end. */
+  /** Everything cached is invalid. Marks that were lost in an earlier epoch end. */
   forget(epoch: number): void
 }
 

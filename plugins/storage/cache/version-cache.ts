@@ -2,7 +2,7 @@
  * Caches versions that are sent repeatedly, at most one version per resource and a bounded number of bytes. Searches look up
  * by resource key and version number, which can never be stale. Reads look up the current version by type and id: this
  * process is the only one that writes, and each of its writes replaces the cached version after COMMIT. On PostgreSQL, where
- * writes overlap with reads and with each other, `kept-versions.ts` says what may be in here and when it may be shown.
+ * writes overlap with reads and with each other, `consistent-version-cache.ts` says what may be in here and when it may be shown.
  */
 import { LRUCache } from 'lru-cache'
 import type { StoredVersion } from '../version.ts'

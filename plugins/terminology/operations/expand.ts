@@ -2,10 +2,19 @@
 import type { Clock } from '../../../kernel/index.ts'
 import type { Operation } from '../../fhir/service.ts'
 import { designationsOf, displayOf } from '../display.ts'
-import { InputNegative } from '../errors.ts'
 import type { ExpandedCode } from '../expanded-codes.ts'
+import type { Json } from '../expansion-contract.ts'
 import type { ExpansionService } from '../terminology.ts'
-import { DISPLAY_LANGUAGE, valueSetOf } from './operation-inputs.ts'
+import { EXPAND_PARAMETERS, type ExpandAsked, readExpandParameters } from './expand-parameters.ts'
+import { type Nested, nest } from './nest.ts'
+import { VALUE_SET_PARAMETERS, valueSetOf } from './requested-value-set.ts'
+
+/** Marks an expansion that does not have all codes of the value set. */
+const UNCLOSED = 'http://hl7.org/fhir/StructureDefinition/valueset-unclosed'
+/** Elements of a value set that say what it is made of; others say which one it is. */
+const DEFINING: ReadonlySet<string> = new Set([
+  ...['compose', 'immutable', 'text', 'contained', 'extension', 'modifierExtension', 'meta', 'id', 'implicitRules'],
+])
 
 const toText = (text: string): string => text.toLowerCase().normalize('NFKD').replace(/\p{M}/gu, '')
 
@@ -17,19 +26,18 @@ const matches = (one: ExpandedCode, filter: string, language: string | undefined
   return ` ${toText(display)}`.includes(` ${wanted}`) || toText(code).startsWith(wanted)
 }
 
-type Json = Readonly<Record<string, unknown>>
-
 interface Shown {
   readonly language: string | undefined
-  readonly designations: boolean
+  readonly shows: ExpandAsked['shows']
   /** Codes with several versions, which are shown with their version. */
   readonly several: ReadonlySet<string>
 }
 
-const toContains = (one: ExpandedCode, { language, designations, several }: Shown): Json => {
+const toContains = ({ one, below }: Nested, how: Shown): Json => {
   const { system, version, isPinned, code, isAbstract, isInactive } = one
+  const { language, shows, several } = how
   const display = displayOf(one, language)
-  const others = designations ? designationsOf(one) : []
+  const others = shows === undefined ? [] : designationsOf(one).filter(shows)
   const isVersionShown = version !== undefined && (isPinned || several.has(`${system}|${code}`))
   return {
     ...(system === '' ? {} : { system }),
@@ -39,6 +47,7 @@ const toContains = (one: ExpandedCode, { language, designations, several }: Show
     code,
     ...(display === undefined ? {} : { display }),
     ...(others.length === 0 ? {} : { designation: others }),
+    ...(below.length === 0 ? {} : { contains: below.map((each) => toContains(each, how)) }),
   }
 }
 
@@ -59,67 +68,45 @@ const severalIn = (codes: readonly ExpandedCode[]): ReadonlySet<string> => {
   return several
 }
 
+/** What the answer has of the value set itself. */
+const describe = (resource: Json, name: string, withDefinition: boolean): Json => {
+  const { resourceType: _type, expansion: _brought, url = name, status = 'active', ...other } = resource
+  const kept = Object.entries(other).filter(([member]) => withDefinition || !DEFINING.has(member))
+  return { url, status, ...Object.fromEntries(kept) }
+}
+
 export const expandOperation = (terminology: ExpansionService, clock: Clock): Operation => ({
   code: 'expand',
   definition: 'http://hl7.org/fhir/OperationDefinition/ValueSet-expand',
   documentation: 'The codes of a value set, of the url, the address or the body.',
   levels: ['type', 'instance'],
   types: ['ValueSet'],
-  parameters: [
-    { name: 'url', type: 'uri', documentation: 'Canonical URL of the value set.' },
-    { name: 'valueSetVersion', type: 'string', documentation: 'Its version.' },
-    { name: 'valueSet', type: 'ValueSet', documentation: 'The value set itself.' },
-    { name: 'filter', type: 'string', documentation: 'Only codes that begin so, or of which a word does.' },
-    { name: 'offset', type: 'integer', documentation: 'How many codes to leave out at the beginning.' },
-    { name: 'count', type: 'integer', documentation: 'How many codes to give at most; 0 for their number only.' },
-    {
-      name: 'activeOnly',
-      type: 'boolean',
-      documentation: 'Whether to leave out codes that are not to be used any more.',
-    },
-    { name: 'includeDesignations', type: 'boolean', documentation: 'Whether to give all designations of the codes.' },
-    DISPLAY_LANGUAGE,
-  ],
+  parameters: [...VALUE_SET_PARAMETERS, ...EXPAND_PARAMETERS],
   async answer(invocation) {
     const { inputs } = invocation
-    for (const page of ['offset', 'count']) {
-      const given = inputs.get<number>(page) ?? 0
-      if (given < 0) throw InputNegative(page, given)
-    }
-    const { name, resource, expand } = await valueSetOf(terminology, invocation, 'expand')
+    const asked = readExpandParameters(inputs)
+    const { versions, isExcluded, offset, count, isPage, isNested, shows, repeated } = asked
+    const { name, expand } = await valueSetOf(terminology, invocation, 'expand')
     const filter = inputs.get<string>('filter')
     const language = inputs.get<string>('displayLanguage')
-    const [activeOnly, designations] = [inputs.get('activeOnly'), inputs.get('includeDesignations')]
-    const whole = [...(await expand()).codes].filter(({ isUnknown }) => !isUnknown)
-    const all = whole.filter(
-      (one) => !(activeOnly === true && one.isInactive) && (filter === undefined || matches(one, filter, language)),
-    )
-    const offset = inputs.get<number>('offset') ?? 0
-    const count = inputs.get<number>('count')
+    const { resource, expansion } = await expand(versions)
+    const whole = [...expansion.codes].filter(({ isUnknown }) => !isUnknown)
+    const all = whole.filter((one) => !isExcluded(one) && (filter === undefined || matches(one, filter, language)))
     const shown = all.slice(offset, count === undefined ? undefined : offset + count)
-    const { url = name, version, name: title, status = 'active' } = resource ?? {}
-    const parameter = [
-      ...(filter === undefined ? [] : [{ name: 'filter', valueString: filter }]),
-      ...(activeOnly === undefined ? [] : [{ name: 'activeOnly', valueBoolean: activeOnly }]),
-      ...(designations === undefined ? [] : [{ name: 'includeDesignations', valueBoolean: designations }]),
-      ...(language === undefined ? [] : [{ name: 'displayLanguage', valueCode: language }]),
-      ...versionsIn(whole),
-    ]
-    const how: Shown = { language, designations: designations === true, several: severalIn(whole) }
-    const isPage = inputs.get('offset') !== undefined || count !== undefined
+    const parameter = [...repeated, ...versionsIn(whole)]
+    const how: Shown = { language, shows, several: severalIn(whole) }
+    const contains = isNested ? nest(shown) : shown.map((one): Nested => ({ one, below: [] }))
     return {
       resource: {
         resourceType: 'ValueSet',
-        url,
-        ...(version === undefined ? {} : { version }),
-        ...(title === undefined ? {} : { name: title }),
-        status,
+        ...describe(resource, name, inputs.get('includeDefinition') === true),
         expansion: {
+          ...(expansion.open.size === 0 ? {} : { extension: [{ url: UNCLOSED, valueBoolean: true }] }),
           timestamp: new Date(clock.now()).toISOString(),
           total: all.length,
           ...(isPage ? { offset } : {}),
           ...(parameter.length === 0 ? {} : { parameter }),
-          ...(shown.length === 0 ? {} : { contains: shown.map((one) => toContains(one, how)) }),
+          ...(contains.length === 0 ? {} : { contains: contains.map((one) => toContains(one, how)) }),
         },
       },
     }

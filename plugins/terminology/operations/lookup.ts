@@ -2,18 +2,13 @@
 import type { Operation } from '../../fhir/service.ts'
 import type { CodeSystem, Concept, Designation } from '../code-system.ts'
 import { displayOf } from '../display.ts'
-import { CodeUnknown, InputMissing } from '../errors.ts'
+import { CodeNotInFragment, CodeUnknown } from '../errors.ts'
 import type { ExpansionService } from '../terminology.ts'
+import { DATE } from './as-of-input.ts'
 import { ofSystem } from './of-system.ts'
-import {
-  CODE_PARAMETERS,
-  codingsOf,
-  DISPLAY_LANGUAGE,
-  namedSystem,
-  toParameters,
-  wholeSystem,
-} from './operation-inputs.ts'
+import { CODE_PARAMETERS, codingsOf, DISPLAY_LANGUAGE, namedSystem, toParameters } from './operation-inputs.ts'
 import { refuseContradiction } from './refuse-contradiction.ts'
+import { requestedSystem } from './requested-system.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -73,6 +68,7 @@ export const lookupOperation = (terminology: ExpansionService): Operation => ({
     ...CODE_PARAMETERS.filter(({ name }) => name !== 'display'),
     { name: 'property', type: 'code', max: '*', documentation: 'Which properties to give; all when left out.' },
     DISPLAY_LANGUAGE,
+    DATE,
   ],
   async answer(invocation) {
     const { inputs } = invocation
@@ -85,11 +81,19 @@ export const lookupOperation = (terminology: ExpansionService): Operation => ({
       coding?.version ?? inputs.get('version'),
       ['system', 'version', 'lookup'],
     )
-    const missing = () => InputMissing('lookup', 'the system of the code')
-    const system = await wholeSystem(terminology, invocation, { url, version }, missing)
+    const system = await requestedSystem(
+      terminology,
+      invocation,
+      { url, version },
+      { operation: 'lookup', needs: 'the system of the code', contents: 'complete or a fragment' },
+    )
     const code = coding?.code as string
     const concept = system.find(code)
-    if (concept === undefined) throw CodeUnknown(system.url.slice(0, 200), code.slice(0, 100))
+    if (concept === undefined)
+      throw (system.content === 'complete' ? CodeUnknown : CodeNotInFragment)(
+        system.url.slice(0, 200),
+        code.slice(0, 100),
+      )
     return { resource: answer(system, concept, inputs.all('property'), inputs.get('displayLanguage')) }
   },
 })

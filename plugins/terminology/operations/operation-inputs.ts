@@ -1,14 +1,10 @@
-/** Reads the inputs of terminology operations: a value set, a code system, codings. */
+/** Inputs that several terminology operations read: codings, canonicals with versions. */
 import type { Invocation, OperationParameter } from '../../fhir/service.ts'
-import { joinVersion, readCanonical } from '../canonical.ts'
-import { type CodeSystem, readCodeSystem } from '../code-system.ts'
-import { CodeSystemIncomplete, CodeSystemUnknown, InputMissing, ValueSetUnknown } from '../errors.ts'
-import type { Expansion } from '../expanded-codes.ts'
-import type { Pin } from '../expansion-contract.ts'
+import { readCanonical } from '../canonical.ts'
+import { InputMissing } from '../errors.ts'
+import type { Json } from '../expansion-contract.ts'
 import type { ExpansionService } from '../terminology.ts'
 import { refuseContradiction } from './refuse-contradiction.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 export interface InputCoding {
   readonly system?: string
@@ -82,84 +78,6 @@ export const codingsOf = (
 
 const named = (name: string, value: string | undefined): object => (value === undefined ? {} : { [name]: value })
 
-export interface RequestedValueSet {
-  readonly name: string
-  readonly resource: Json | undefined
-  /** Throws 400, 404. With `pin` that version of a code system is used where the value set names none. */
-  expand(pin?: Pin): Promise<Expansion>
-}
-
-/**
- * The id in `Type/id`: such a name is a resource of this server and is read with the caller's access. A canonical is a
- * definition.
- */
-const idIn = (type: string, name: string | undefined): string | undefined =>
-  name?.startsWith(`${type}/`) === true && !name.includes('|') ? name.slice(type.length + 1) : undefined
-
-/** The value set that the URL of the operation, its body or its `url` names. Throws 400 when there is none. */
-export const valueSetOf = async (
-  terminology: ExpansionService,
-  { interaction, inputs, data }: Invocation,
-  operation: string,
-): Promise<RequestedValueSet> => {
-  const isGiven = inputs.get('valueSet') !== undefined || inputs.get('valueSetVersion') !== undefined
-  /** The id of a literal reference in `url`, which is a resource of this server and not a canonical. */
-  const literal = isGiven ? undefined : idIn('ValueSet', inputs.get('url'))
-  const id = interaction.id ?? literal
-  const url = inputs.get<string>('url')
-  const named = await namedSystem(terminology, 'ValueSet', url, inputs.get('valueSetVersion'), [
-    'url',
-    'valueSetVersion',
-    operation,
-  ])
-  const sent = inputs.get<Json>('valueSet')
-  const given = id === undefined ? sent : (await data.read('ValueSet', id)).parse()
-  if (given !== undefined) {
-    const where = id === undefined ? 'the parameter valueSet' : `ValueSet/${id}`
-    if (literal === undefined)
-      refuseContradiction(operation, ['url', named.url], [`the url of ${where}`, String(given.url ?? '')])
-    refuseContradiction(
-      operation,
-      ['valueSetVersion', named.version],
-      [`the version of ${where}`, String(given.version ?? '')],
-    )
-    if (id !== undefined && sent !== undefined)
-      refuseContradiction(operation, ['valueSet', String(sent.url ?? '')], ['the address', where])
-    return { name: String(given.url ?? id ?? ''), resource: given, expand: (pin) => terminology.of(given, pin) }
-  }
-  if (url === undefined) throw InputMissing(operation, 'the url of a value set, or the value set')
-  const name = joinVersion(named.url ?? url, named.version)
-  const expand = async (pin?: Pin): Promise<Expansion> => {
-    const expansion = await terminology.all(name, pin)
-    if (expansion === undefined) throw ValueSetUnknown(name.slice(0, 200))
-    return expansion
-  }
-  return { name, resource: undefined, expand }
-}
-
-const complete = (name: string, found: CodeSystem | undefined): CodeSystem => {
-  if (found === undefined) throw CodeSystemUnknown(name.slice(0, 200))
-  if (found.content !== 'complete') throw CodeSystemIncomplete(name.slice(0, 200), found.content)
-  return found
-}
-
-/**
- * The code system that the URL of the operation or the inputs name. Throws 404 when this server does not have it, 400
- * when it is incomplete.
- */
-export const wholeSystem = async (
-  terminology: ExpansionService,
-  { interaction, data }: Invocation,
-  { url, version }: { readonly url: string | undefined; readonly version?: string | undefined },
-  missing: () => Error,
-): Promise<CodeSystem> => {
-  const id = interaction.id ?? (version === undefined ? idIn('CodeSystem', url) : undefined)
-  if (id !== undefined) return complete(`CodeSystem/${id}`, readCodeSystem((await data.read('CodeSystem', id)).parse()))
-  if (url === undefined) throw missing()
-  const name = joinVersion(url, version)
-  return complete(name, await terminology.codeSystem(name))
-}
-
 /**
  * Splits a canonical, `system|version`, and combines it with the separate version. Throws 400 where the two versions
  * differ; the last argument names both inputs and the operation.
@@ -174,18 +92,6 @@ export const namedSystem = async (
   const named = system === undefined ? undefined : await terminology.readName(type, system)
   refuseContradiction(operation, [versionName, version], [`the version in ${systemName}`, named?.version])
   return { url: named?.url, version: named?.version ?? version }
-}
-
-/** Throws 400 where inputs name another code system, or another version, than the URL of the operation. */
-export const refuseOtherSystem = (
-  { interaction: { id } }: Invocation,
-  own: CodeSystem,
-  [operation, systemName]: readonly [operation: string, systemName: string],
-  { url, version }: { readonly url: string | undefined; readonly version?: string | undefined },
-): void => {
-  if (id === undefined) return
-  refuseContradiction(operation, [systemName, url], [`the url of CodeSystem/${id}`, own.url])
-  refuseContradiction(operation, ['version', version], [`the version of CodeSystem/${id}`, own.version ?? ''])
 }
 
 /** A Parameters resource; undefined parts are left out. */

@@ -3,8 +3,9 @@ import type { Operation } from '../../fhir/service.ts'
 import { type Concept, descendantsOf } from '../code-system.ts'
 import { CodeUnknown, InputMissing, NoHierarchy } from '../errors.ts'
 import type { ExpansionService } from '../terminology.ts'
-import { type InputCoding, namedSystem, refuseOtherSystem, toParameters, wholeSystem } from './operation-inputs.ts'
+import { type InputCoding, namedSystem, toParameters } from './operation-inputs.ts'
 import { refuseContradiction } from './refuse-contradiction.ts'
+import { refuseOtherSystem, requestedSystem } from './requested-system.ts'
 
 export const subsumesOperation = (terminology: ExpansionService): Operation => ({
   code: 'subsumes',
@@ -40,8 +41,12 @@ export const subsumesOperation = (terminology: ExpansionService): Operation => (
       askedVersion ?? a.version ?? b.version,
       ['system', 'version', 'subsumes'],
     )
-    const missing = () => InputMissing('subsumes', 'the one system of both codes')
-    const whole = await wholeSystem(terminology, invocation, given, missing)
+    const needs = 'the one system of both codes'
+    const whole = await requestedSystem(terminology, invocation, given, {
+      operation: 'subsumes',
+      needs,
+      contents: 'complete',
+    })
     if (asked !== undefined || askedVersion !== undefined)
       refuseOtherSystem(invocation, whole, ['subsumes', 'system'], {
         url: asked === undefined ? undefined : given.url,
@@ -49,7 +54,7 @@ export const subsumesOperation = (terminology: ExpansionService): Operation => (
       })
     const { url: system, version, find, hierarchy } = whole
     for (const one of [a, b]) {
-      if (one.system !== undefined && one.system !== system) throw missing()
+      if (one.system !== undefined && one.system !== system) throw InputMissing('subsumes', needs)
       if (one.version !== undefined && one.version !== version)
         throw InputMissing('subsumes', 'both codes in one version of their system')
     }

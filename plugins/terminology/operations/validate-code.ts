@@ -7,21 +7,18 @@ import type { Operation, OperationParameter } from '../../fhir/service.ts'
 import { joinVersion } from '../canonical.ts'
 import { InputMissing } from '../errors.ts'
 import type { Expansion } from '../expanded-codes.ts'
+import { preferring } from '../system-versions.ts'
 import type { ExpansionService } from '../terminology.ts'
+import { DATE } from './as-of-input.ts'
 import { ofSystem } from './of-system.ts'
-import {
-  CODE_PARAMETERS,
-  codingsOf,
-  DISPLAY_LANGUAGE,
-  type InputCoding,
-  namedSystem,
-  type RequestedValueSet,
-  refuseOtherSystem,
-  valueSetOf,
-  wholeSystem,
-} from './operation-inputs.ts'
+import { CODE_PARAMETERS, codingsOf, DISPLAY_LANGUAGE, type InputCoding, namedSystem } from './operation-inputs.ts'
 import { refuseContradiction } from './refuse-contradiction.ts'
-import { type Asking, type Found, nameOf, toAnswer, withoutSystem } from './verdict.ts'
+import { refuseOtherSystem, requestedSystem } from './requested-system.ts'
+import { type RequestedValueSet, VALUE_SET_PARAMETERS, valueSetOf } from './requested-value-set.ts'
+import { type Asking, type Found, nameOf, notInFragment, toAnswer, withoutSystem } from './verdict.ts'
+
+/** Contents of code systems that tell of their codes. */
+const TELLING: ReadonlySet<string> = new Set(['complete', 'fragment'])
 
 const CONCEPT: OperationParameter = {
   name: 'codeableConcept',
@@ -41,19 +38,27 @@ const inValueSet = (terminology: ExpansionService, { name, expand }: RequestedVa
   const expansionFor = async ({ system = '', version }: InputCoding): Promise<Expansion> => {
     const isHere = version !== undefined && (await terminology.codeSystem(`${system}|${version}`)) !== undefined
     const key = isHere ? `${system}|${version}` : ''
-    const made = expansions.get(key) ?? expand(isHere ? { system, version } : undefined)
+    const expanded = async () => (await expand(isHere ? preferring(system, version) : undefined)).expansion
+    const made = expansions.get(key) ?? expanded()
     expansions.set(key, made)
     return made
   }
   return async (coding: InputCoding): Promise<Found> => {
     const { system, version, code = '' } = coding
     if (system === undefined) return { coding, why: withoutSystem(coding) }
-    const versions = (await expansionFor(coding)).find(system, code).filter(({ isUnknown }) => !isUnknown)
+    const expansion = await expansionFor(coding)
+    const versions = expansion.find(system, code).filter(({ isUnknown }) => !isUnknown)
     const fits = versions.filter((one) => version === undefined || one.version === undefined || one.version === version)
     const [one] = fits
     if (one !== undefined) return { coding, one }
     const where = `is not in the value set ${name.slice(0, 200)}`
-    if (versions.length === 0) return { coding, why: `${nameOf(coding)} ${where}.` }
+    const open = expansion.open.get(system)
+    if (versions.length === 0 && open === 'any') return { coding, perhaps: notInFragment(coding) }
+    if (versions.length === 0)
+      return {
+        coding,
+        why: `${nameOf(coding)} ${where}${open === undefined ? '' : ', as far as a fragment of its code system tells'}.`,
+      }
     const others = versions.map((other) => other.version).join(', ')
     return {
       coding,
@@ -74,9 +79,7 @@ export const validateInValueSet = (terminology: ExpansionService): Operation => 
   levels: ['type', 'instance'],
   types: ['ValueSet'],
   parameters: [
-    { name: 'url', type: 'uri', documentation: 'Canonical URL of the value set.' },
-    { name: 'valueSetVersion', type: 'string', documentation: 'Its version.' },
-    { name: 'valueSet', type: 'ValueSet', documentation: 'The value set itself.' },
+    ...VALUE_SET_PARAMETERS,
     ...CODE_PARAMETERS.filter(({ name }) => name !== 'version'),
     { name: 'systemVersion', type: 'string', documentation: 'The version of the system.' },
     CONCEPT,
@@ -111,6 +114,8 @@ export const validateInCodeSystem = (terminology: ExpansionService): Operation =
   types: ['CodeSystem'],
   parameters: [
     { name: 'url', type: 'uri', documentation: 'Canonical URL of the code system.' },
+    { name: 'codeSystem', type: 'CodeSystem', documentation: 'The code system itself.' },
+    DATE,
     ...CODE_PARAMETERS.filter(({ name }) => name !== 'system'),
     CONCEPT,
     ABSTRACT,
@@ -128,8 +133,11 @@ export const validateInCodeSystem = (terminology: ExpansionService): Operation =
       inputs.get('version'),
       [url === undefined ? 'the system of the coding' : 'url', 'version', 'validate-code'],
     )
-    const missing = () => InputMissing('validate-code', 'the url of a code system')
-    const own = await wholeSystem(terminology, invocation, named, missing)
+    const own = await requestedSystem(terminology, invocation, named, {
+      operation: 'validate-code',
+      needs: 'the url of a code system',
+      contents: 'complete or a fragment',
+    })
     // For `code` alone, another version than that of the code system gives false with a message.
     const version = isCodeOnly && url === named.url ? undefined : named.version
     refuseOtherSystem(invocation, own, ['validate-code', 'url'], { url: url && named.url, version })
@@ -144,7 +152,7 @@ export const validateInCodeSystem = (terminology: ExpansionService): Operation =
       // A coding with another version is checked in that version, if the request names none.
       const isFree = !isOfInstance && named.version === undefined
       const other = isOther && isFree ? await terminology.codeSystem(joinVersion(system, version)) : undefined
-      const used = isOther ? (other?.content === 'complete' ? other : undefined) : own
+      const used = isOther ? (other !== undefined && TELLING.has(other.content) ? other : undefined) : own
       if (used === undefined)
         return {
           coding,
@@ -152,6 +160,7 @@ export const validateInCodeSystem = (terminology: ExpansionService): Operation =
         }
       const concept = used.find(code)
       if (concept !== undefined) return { coding, one: ofSystem(used, concept) }
+      if (used.content === 'fragment') return { coding, perhaps: notInFragment(whole) }
       return { coding, why: `${nameOf(whole)} is not in the code system ${joinVersion(system, version)}.` }
     }
     const found: Found[] = []

@@ -4,10 +4,14 @@ import { displaysOf } from '../display.ts'
 import type { ExpandedCode } from '../expanded-codes.ts'
 import { type InputCoding, toParameters } from './operation-inputs.ts'
 
-/** The code found for a coding, or a sentence that says why there is none. */
+/**
+ * The code found for a coding, or a sentence that says why there is none; `perhaps`: why it is not known whether there is
+ * one, and the coding counts as valid.
+ */
 export type Found =
   | { readonly coding: InputCoding; readonly one: ExpandedCode }
   | { readonly coding: InputCoding; readonly why: string }
+  | { readonly coding: InputCoding; readonly perhaps: string }
 
 /** Options of the request. */
 export interface Asking {
@@ -24,6 +28,10 @@ export const nameOf = ({ system = '', code = '' }: InputCoding): string => `${sy
 
 export const withoutSystem = ({ code = '' }: InputCoding): string =>
   `The code ${code.slice(0, MAX_CHARACTERS)} has no system, so it is no code of any value set or code system; give its system.`
+
+/** HL7's validator takes such a code for valid, too, with a warning. */
+export const notInFragment = (coding: InputCoding): string =>
+  `${nameOf(coding)} is not in the fragment of its code system that is here; another fragment may have it.`
 
 const toText = (display: string): string => display.trim().replace(/\s+/g, ' ').toLowerCase()
 
@@ -45,6 +53,7 @@ const displayFault = (
 export const toAnswer = (found: readonly Found[], { language, abstract }: Asking): OperationAnswer => {
   const judged = found.map((each) => {
     if ('why' in each) return { why: each.why, display: undefined, isFound: false }
+    if ('perhaps' in each) return { why: undefined, note: each.perhaps, display: undefined, isFound: true }
     const displays = displaysOf(each.one, language)
     const isExcluded = abstract === false && each.one.isAbstract
     const why = isExcluded
@@ -55,7 +64,7 @@ export const toAnswer = (found: readonly Found[], { language, abstract }: Asking
   const right = judged.find(({ why }) => why === undefined)
   const shown = right ?? judged.find(({ isFound }) => isFound)
   const message =
-    right === undefined ? (shown === undefined ? judged : [shown]).map(({ why }) => why).join(' ') : undefined
+    right === undefined ? (shown === undefined ? judged : [shown]).map(({ why }) => why).join(' ') : right.note
   return {
     resource: toParameters([
       { name: 'result', valueBoolean: right !== undefined },

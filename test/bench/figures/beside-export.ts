@@ -26,7 +26,7 @@ interface Exports {
 /** Exports everything again and again, until `isOver`; the last one is ended where it is. */
 const exportUntil = async (address: string, isOver: () => boolean): Promise<Exports> => {
   let [done, lines, bytes] = [0, 0, 0]
-  let under = 0 // lines of the export that runs, as it was told of last
+  let under = 0 // lines of the export that runs, as last reported
   while (!isOver()) {
     const begun = await fetch(`${address}/$export`)
     if (begun.status !== 202) throw new Error(`$export answers ${begun.status}: ${await begun.text()}`)

@@ -1,7 +1,7 @@
 /** The denominator of imports on PostgreSQL: raw pg writes the rows that the server wrote into a copy of its database. */
 import pg from 'pg'
 
-const MOST_PARAMETERS = 60_000 // of a statement; the protocol has 65,535
+const MAX_PARAMETERS = 60_000 // of a statement; the protocol has 65,535
 const LANES = 4 // connections, as many as an import has transactions at once
 
 interface Statement {
@@ -28,7 +28,7 @@ const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 /** Rows as inserts of many. */
 const toStatements = (table: string, columns: readonly Column[], rows: readonly unknown[][]): readonly Statement[] => {
   const found: Statement[] = []
-  const most = Math.max(1, Math.floor(MOST_PARAMETERS / columns.length))
+  const most = Math.max(1, Math.floor(MAX_PARAMETERS / columns.length))
   for (let from = 0; from < rows.length; from += most) {
     const some = rows.slice(from, from + most)
     const places = some.map(

@@ -1,6 +1,6 @@
 /**
- * Hot reads and searches on PostgreSQL of the server that holds the writer lease, which answers from memory, against the same
- * server without the lease, which asks the database. Each has a copy of one database.
+ * Hot reads and searches on PostgreSQL: the server with the writer lease, which answers from memory, against the same server
+ * without the lease, which queries the database. Each has a copy of one database.
  */
 import { startPostgres } from '../../support/postgres.ts'
 import type { Bench, Figure } from '../bench.ts'

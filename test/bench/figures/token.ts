@@ -19,7 +19,7 @@ const WARM = 60_000
 const RESOURCES = 1_000
 const TOKENS = 100_000
 const LIFE_MS = 3_600_000
-const MOST_CPU = 1.15 // of a read without a token
+const MAX_CPU = 1.15 // of a read without a token
 const SETTINGS: Settings = {
   smart: {
     enabled: true,
@@ -105,10 +105,10 @@ const compareWith = async (
   const { cpu } = comparison
   bench.report({
     figure: `O ${name}, CPU of a read without a token`,
-    required: `≤ ${percent(MOST_CPU)}`,
+    required: `≤ ${percent(MAX_CPU)}`,
     measured: percent(cpu.median),
     spread: `${percent(cpu.least)} … ${percent(cpu.most)}`,
-    ok: cpu.median <= MOST_CPU,
+    ok: cpu.median <= MAX_CPU,
     beside: both(comparison),
   })
 }

@@ -211,7 +211,7 @@ const simulate = async (seed: number, planted?: Planted): Promise<Findings> => {
       for (const tell of told) if (!random.chance(0.2)) world.after(delay(), () => tell(seq))
     }
     const order: CommitOrder = createCommitOrder({
-      tell(commit) {
+      publish(commit) {
         if (state.isDead) return
         // A database may be restored under a server that has not noticed.
         if (state.restores === database.state.restores) owe(commit.seq, 'told')
@@ -224,7 +224,10 @@ const simulate = async (seed: number, planted?: Planted): Promise<Findings> => {
       },
     })
     order.enter(database.take())
-    keeper.hub.open({ epoch: order.epoch, seq: order.told }, { known: () => order.known, look: async () => undefined })
+    keeper.hub.open(
+      { epoch: order.epoch, seq: order.lastPublished },
+      { known: () => order.known, look: async () => undefined },
+    )
 
     const write = (): void => {
       if (state.isDead) return
@@ -278,7 +281,7 @@ const simulate = async (seed: number, planted?: Planted): Promise<Findings> => {
       world.after(1_000, beat)
       const { session } = state
       const compare = order.look()
-      const { told: durable } = order
+      const { lastPublished: durable } = order
       world.after(delay(), () => {
         if (!session.isOpen || state.isDead || database.state.epoch !== order.epoch) return
         database.state.beat += 1

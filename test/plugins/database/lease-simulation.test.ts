@@ -166,7 +166,7 @@ const createProcess = (
       try {
         const won = await takeLease(parts, { waits: true, onWait: () => undefined })
         if (won === undefined) throw new Error('it gave up')
-        const commits = createCommitOrder({ tell: () => undefined, gap: () => undefined })
+        const commits = createCommitOrder({ publish: () => undefined, gap: () => undefined })
         state.lease = holdLease(parts, won, commits, () => {
           state.isLost = true
         })

@@ -100,7 +100,7 @@ const withBench = async (
             }),
         } as unknown as Transaction)
       },
-      ...{ tell: () => undefined, pause: () => undefined, resume: () => undefined },
+      ...{ report: () => undefined, pause: () => undefined, resume: () => undefined },
     } as unknown as RunningJob
     await writeParts(
       { job, spec: SPEC, session, folder, path, types, patients: undefined, filterOf: async () => undefined },

@@ -109,7 +109,7 @@ for (const kind of databaseKinds) {
       await bench.add('one')
       await hasRuns(bench, 1)
       assert.is(bench.runs[0]?.attempt, 1)
-      bench.runs[0]?.tell('half')
+      bench.runs[0]?.report('half')
       await bench.pass(4)
       await until(async () => (await bench.row('one')).progress === 'half', WAIT_MS, 'the progress')
       bench.finish()

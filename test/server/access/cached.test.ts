@@ -1,4 +1,5 @@
 /** What is cached of a restriction never outlives what it stands for: parameters, systems of codes, versions, time. */
+// memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction, systemClock } from '../../../kernel/index.ts'

@@ -1,4 +1,5 @@
 /** Reading on through what a caller may not see takes time, in which others are answered. */
+// memory: long reads have no thread of their own there
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'

@@ -12,7 +12,7 @@ const TAKEOVER_MS = 10_000
 const WRITES_MS = 60_000 // for a start, and for the writes of a round, on a busy machine
 const WRITERS = 8
 const EACH_ROUND = 40 // acknowledged changes before a server dies
-const AGAIN_MS = 5 // milliseconds until a writer that was refused tries again: without them it takes the CPU of whoever takes over
+const AGAIN_MS = 50 // milliseconds until a writer that was refused tries again: without them it takes the CPU of whoever takes over
 
 const later = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
 

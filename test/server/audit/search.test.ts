@@ -1,4 +1,5 @@
 /** GET /_audit: what can be asked, how it is paged, and the shape of what is answered. */
+// memory: long reads have no thread of their own there
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,4 +1,5 @@
 /** Heads and framing that two programs would read differently, over bare connections. RFC 9112. */
+// database: sqlite, because heads and framing are judged before anything is asked of the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin } from '../../../kernel/index.ts'

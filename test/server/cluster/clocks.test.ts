@@ -15,7 +15,7 @@ const HOUR_MS = 3_600_000
 const AGAIN_MS = 3_000 // a beat confirms the lease each second
 const STANDSTILL_MS = 10_000
 
-/** What a test has started, ended after it in the opposite order. */
+/** Functions that end what a test has started, called after it in reverse order. */
 const ends: (() => unknown)[] = []
 test.after.each(async () => {
   for (const end of ends.splice(0).reverse()) await end()

@@ -1,4 +1,4 @@
-/** What the database does to a cluster: it is slow, takes no watermark, is restored, and its migrations are killed. F13, F19 to F21. */
+/** A cluster whose database is slow, takes no watermark or is restored, and whose migrations are killed. F13, F19 to F21. */
 // database: postgres, the one kind that several processes share
 import pg from 'pg'
 import { test } from 'uvu'
@@ -116,7 +116,7 @@ test('a backup that is restored under a running holder ends it with 75; the next
   assert.is(await early.end('SIGTERM'), 0)
   const backup = `${name}_backup`
   await postgres.createDatabase(backup, name)
-  // Some epochs later.
+  // The database goes through some epochs.
   for (let round = 0; round < 2; round += 1) {
     const server = await spawnServer(settings(), { plugins, settings: { smart: SECRETS } })
     assert.is(await put(server, `lost${round}`), 201)

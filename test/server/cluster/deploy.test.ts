@@ -111,7 +111,7 @@ for (const [name, start] of [
       assert.is(made.status, 201, made.text)
       const read = await ask('GET', '/Patient/a', undefined, { 'x-snapshot': made.snapshot })
       assert.equal([read.status, read.json.meta?.versionId], [200, '1'])
-      // Without X-Snapshot in the request only a replica tells its own.
+      // Without X-Snapshot in the request only a replica sends its own.
       for (const path of ['/Patient/a', '/Patient?_id=a', '/metadata'])
         assert.ok(isFromReplica(await ask('GET', path)), path)
       const found = await ask('POST', '/Patient/_search?_id=a')
@@ -166,7 +166,7 @@ for (const [name, start] of [
       assert.ok(again.sets.get('s')?.has('Patient/live'))
       await again.close()
 
-      // It waits now, in front of the other one in the configuration, and is asked for nothing.
+      // It waits for the lease, is listed first in the configuration, and gets no requests.
       await whenSays(await startAgain(), WAITING)
       for (let n = 0; n < 20; n += 1) {
         const written = await ask('PUT', `/Patient/w${n}`, patient(`w${n}`, 'x'))

@@ -1,9 +1,10 @@
 /**
- * Clients that read and write a few resources at once, held against what they were told: a read shows no version that is
- * older than one that was acknowledged to anybody, or shown to anybody, before it was sent; and none that was refused.
+ * Clients that read and write a few resources at once, whose answers are compared: a read shows no version that is older
+ * than one that was acknowledged or shown to any client before the read was sent, and none that was refused.
  */
 import type { SeededRandom } from '../../fuzz/random.ts'
 import type { DatabaseWatch } from '../../support/watched-database.ts'
+import { createKnownVersions, type KnownVersions } from './known-versions.ts'
 
 type Json = Record<string, any>
 
@@ -15,35 +16,19 @@ export interface Answered {
 export type Send = (method: string, url: string, body?: object, headers?: Record<string, string>) => Promise<Answered>
 
 export interface Findings {
-  /** What is wrong, in sentences. */
+  /** Sentences about wrong answers. */
   readonly wrong: readonly string[]
-  /** By kind of request and status: how often. */
+  /** Number of answers by kind of request and status. */
   readonly counts: Readonly<Record<string, number>>
-  /** Versions that were shown, each time. */
+  /** Number of versions that were shown. */
   readonly shown: number
 }
 
 const SYSTEM = 'http://example.org/number'
 const FAMILIES = ['Ash', 'Birch', 'Cedar']
-const MOST_HELD = 4 // answers of the database at a time
+const MAX_HELD = 4 // answers of the database at a time
 const numberOf = (etag: string): number => Number(/"(\d+)"/.exec(etag)?.[1])
 const IDS = ['r0', 'r1', 'r2', 'r3']
-
-interface Known {
-  /** Of each resource the newest version that somebody was told of. */
-  readonly newest: Map<string, number>
-  /** Of each version what was seen of it. */
-  readonly content: Map<string, string>
-  /** Marks of writes that were refused: nobody may ever see them. */
-  readonly refused: Set<string>
-  readonly seen: Set<string>
-  /** Deletions that were sent, and those among them that were answered. */
-  readonly deletions: Map<string, { sent: number; ended: number }>
-  /** Whether the newest version is known to be a deletion. */
-  readonly isDeleted: Map<string, boolean>
-  readonly wrong: string[]
-  shown: number
-}
 
 /** Holds some answers of the database until other requests have ended, so that they come late. */
 const createHold = (random: SeededRandom) => {
@@ -51,7 +36,7 @@ const createHold = (random: SeededRandom) => {
   let isOver = false
   return {
     hold(): Promise<void> | undefined {
-      if (isOver || waiting.size >= MOST_HELD || !random.chance(0.3)) return undefined
+      if (isOver || waiting.size >= MAX_HELD || !random.chance(0.3)) return undefined
       return new Promise((resolve) => void waiting.add({ left: 1 + random.int(12), go: resolve }))
     },
     /** A request has ended. */
@@ -78,56 +63,9 @@ const patient = (id: string, family: string, mark: string): Json => ({
   name: [{ family, given: [mark] }],
 })
 
-/** `loses`: what nobody acknowledged may be seen and lost. */
-const createModel = (loses: boolean) => {
-  const known: Known = {
-    ...{ newest: new Map(), content: new Map(), refused: new Set(), seen: new Set(), deletions: new Map() },
-    ...{ isDeleted: new Map(), wrong: [], shown: 0 },
-  }
-  const newestOf = (id: string): number => known.newest.get(id) ?? 0
-  const raise = (id: string, version: number, isDeleted: boolean): void => {
-    if (version > newestOf(id)) {
-      known.newest.set(id, version)
-      known.isDeleted.set(id, isDeleted)
-    }
-  }
-  const deletionsOf = (id: string) => {
-    const found = known.deletions.get(id) ?? { sent: 0, ended: 0 }
-    known.deletions.set(id, found)
-    return found
-  }
-  const note = (what: string, id: string, version: number, content: string | undefined): void => {
-    raise(id, version, content === undefined)
-    const text = content ?? 'deleted'
-    const before = known.content.get(`${id}/${version}`)
-    if (before !== undefined && before !== text) known.wrong.push(`${what}: ${id}/${version} is ${text}, was ${before}`)
-    known.content.set(`${id}/${version}`, text)
-  }
-  return {
-    known,
-    newestOf,
-    deletionsOf,
-    /** A version that was shown. `atLeast`: the newest one that was known when it was asked for. */
-    show(what: string, id: string, version: number, content: string | undefined, atLeast: number): void {
-      known.shown += 1
-      if (!(version >= atLeast)) known.wrong.push(`${what} shows ${id}/${version}, ${atLeast} was known before`)
-      if (content !== undefined) known.seen.add(content)
-      if (!loses) note(what, id, version, content)
-    },
-    /** A version that was acknowledged. */
-    acknowledge(what: string, id: string, version: number, content: string | undefined): void {
-      known.shown += 1
-      if (content !== undefined) known.seen.add(content)
-      note(what, id, version, content)
-    },
-  }
-}
-
-type Model = ReturnType<typeof createModel>
-
 const markOf = (resource: Json): string => resource.name[0].given[0]
 
-const createReader = (send: Send, model: Model, random: SeededRandom) => {
+const createReader = (send: Send, model: KnownVersions, random: SeededRandom) => {
   const { known, newestOf, show, deletionsOf } = model
   const showResource = (what: string, resource: Json, atLeast: number): void =>
     show(what, resource.id, Number(resource.meta.versionId), markOf(resource), atLeast)
@@ -204,17 +142,22 @@ const createReader = (send: Send, model: Model, random: SeededRandom) => {
   }
 }
 
-/** `isUnknown`: whether a status leaves open what became of a write. */
-const createWriter = (send: Send, model: Model, random: SeededRandom, isUnknown: (status: number) => boolean) => {
+/** `isUnknown`: whether the outcome of a write with this status is unknown. */
+const createWriter = (
+  send: Send,
+  model: KnownVersions,
+  random: SeededRandom,
+  isUnknown: (status: number) => boolean,
+) => {
   const { known, newestOf, acknowledge, deletionsOf } = model
-  /** Tells what became of the marks of a write. */
-  const tell = (status: number, marks: readonly string[]): boolean => {
+  /** Records the outcome of a write for its marks. */
+  const recordOutcome = (status: number, marks: readonly string[]): boolean => {
     if (status < 300) return true
     if (!isUnknown(status)) for (const mark of marks) known.refused.add(mark)
     return false
   }
   const made = (what: string, id: string, { status, etag }: Answered, mark: string): string => {
-    if (tell(status, [mark])) acknowledge(what, id, numberOf(etag), mark)
+    if (recordOutcome(status, [mark])) acknowledge(what, id, numberOf(etag), mark)
     return `${what} ${status}`
   }
   const put = async (id: string, mark: string, headers: Record<string, string> = {}): Promise<string> =>
@@ -245,7 +188,7 @@ const createWriter = (send: Send, model: Model, random: SeededRandom, isUnknown:
     }))
     const { status, body } = await send('POST', '/', { resourceType: 'Bundle', type: 'transaction', entry })
     const marks = ids.map((one) => `${mark}-${one}`)
-    if (tell(status, marks))
+    if (recordOutcome(status, marks))
       for (const [at, { response }] of (JSON.parse(body).entry as Json[]).entries())
         acknowledge('transaction', ids[at] as string, numberOf(response.etag), marks[at])
     return `transaction ${status}`
@@ -278,15 +221,15 @@ export interface ClientsOptions {
   readonly readers: number
   /** Asked before each write. */
   readonly goesOn: () => boolean
-  /** Whether a status leaves open what became of a write. */
+  /** Whether the outcome of a write with this status is unknown. */
   readonly isUnknown?: (status: number) => boolean
-  /** PostgreSQL crashes meanwhile: what was seen and not acknowledged may be lost, and its number given out again. */
+  /** PostgreSQL crashes meanwhile: versions that were not acknowledged may be lost, and their numbers used again. */
   readonly crashes?: boolean
 }
 
 export const runOverlapping = async (options: ClientsOptions): Promise<Findings> => {
   const { send, random, watch, writers, readers, goesOn, isUnknown = () => false, crashes = false } = options
-  const model = createModel(crashes)
+  const model = createKnownVersions(crashes)
   const { hold, tick, release } = createHold(random)
   const counts: Record<string, number> = {}
   const count = (label: string): void => {

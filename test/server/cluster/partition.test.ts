@@ -21,7 +21,7 @@ import {
 const REFUSES_MS = 5_000
 const BEATS = 10 // of a second each: longer than a lease that nobody confirms
 
-/** What a test has started, ended after it in the opposite order. */
+/** Functions that end what a test has started, called after it in reverse order. */
 const ends: (() => unknown)[] = []
 test.after.each(async () => {
   for (const end of ends.splice(0).reverse()) await end()

@@ -77,7 +77,7 @@ const resumed = async (server: SpawnedServer, before: Pick<SyncClient, 'sets'>, 
   client.sets.set('q', new Map(before.sets.get('q')))
   return { client, answer: await client.subscribe('q', QUERY, at) }
 }
-/** What a client had when it had been told of so many deltas. */
+/** The set and position of a client after so many deltas. */
 const afterDeltas = ({ messages }: SyncClient, count: number) => {
   const sets: SyncClient['sets'] = new Map()
   const last = messages.filter(({ op }) => op === 'delta')[count - 1] as Json
@@ -128,7 +128,7 @@ test('it gets the net changes at the standby that has taken over, of both epochs
     'leave Patient/d 2',
     'leave Patient/e 2',
   ])
-  // One that had heard of a part of the Bundle when its connection was lost.
+  // A client that had received a part of the Bundle when its connection was lost.
   const half = afterDeltas(before, 3)
   const rest = await resumed(standby, half, half.at)
   assert.is(rest.answer.op, 'ready')
@@ -139,7 +139,7 @@ test('it gets the net changes at the standby that has taken over, of both epochs
   await client.next(({ reference }) => reference === 'Patient/k')
   assert.equal(setOf(client), await found(standby))
   assert.equal([...before.faults, ...client.faults], [])
-  // And once more, from a place of the new epoch.
+  // Resumes again, from a place of the new epoch.
   const next = client.lastAt('q') as string
   await client.close()
   await remove(standby, 'k')
@@ -158,7 +158,7 @@ test('where a commit has no row any more, or the place is of a history that was 
   await beside.query('DELETE FROM cluster_change')
   const trimmed = await resumed(standby, before, at)
   assert.equal([trimmed.answer.op, trimmed.answer.reason], ['reset', 'gap'])
-  // The set is had again by asking for it.
+  // A subscription without `resume` gets the set again.
   assert.is((await trimmed.client.subscribe('q', QUERY)).op, 'ready')
   assert.equal(setOf(trimmed.client), await found(standby))
   const own = trimmed.client.lastAt('q') as string
@@ -188,7 +188,7 @@ test('a primary that is started again goes on where nothing was committed meanwh
   const again = await resumed(next, client, at)
   assert.is(again.answer.op, 'ready')
   assert.equal(deltasOf(again.client), ['enter Patient/c 1'])
-  // Another query, and what is no place at all.
+  // The position of another query, and a text that is no position.
   assert.is((await again.client.subscribe('other', 'Patient?gender=male', at)).reason, 'gap')
   assert.is((await again.client.subscribe('none', QUERY, 'x')).reason, 'gap')
   await again.client.close()

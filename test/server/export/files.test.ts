@@ -1,4 +1,5 @@
 /** What exports hold: rows K15, K18 and K19, and the parameters that choose, by behaviour. */
+// memory: long reads have no thread of their own there
 import { gunzipSync } from 'node:zlib'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

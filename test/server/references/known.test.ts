@@ -1,4 +1,5 @@
 /** Under reference_policy = "strict" what was found held once is still looked for when it may have been deleted since. */
+// memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import references from '../../../plugins/references/index.ts'

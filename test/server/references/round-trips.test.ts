@@ -1,4 +1,4 @@
-/** What a create with references asks of PostgreSQL: they are looked for in the round trip that writes it. */
+/** Counts the round trips of a create with references: they are looked up in the round trip that writes it. */
 // database: postgres, the one kind where a question is a round trip
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -53,8 +53,8 @@ const countTrips = (): number => {
 test('a create with a reference, its rows, its audit event and its COMMIT are one round trip', async () => {
   const { id } = (await post('Patient')).json() as { id: string }
   const trips: number[] = []
-  // The first ones prepare their statements, what works beside them may ask something, and until the first beat of its lease
-  // the server takes it that others follow its changes, which it tells them.
+  // The first creates prepare their statements, background work may send queries, and until the first beat of its lease the
+  // server assumes that other servers follow, and notifies them.
   const oneTrip = async (): Promise<boolean> => {
     proxy.taken()
     assert.is((await observe(`Patient/${id}`)).statusCode, 201)

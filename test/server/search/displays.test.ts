@@ -1,4 +1,5 @@
 /** Displays, which `:text` finds, and transactions that are undone. https://hl7.org/fhir/R4/search.html#token */
+// memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Clinic, clinicWith, post, put } from '../writes/clinic.ts'

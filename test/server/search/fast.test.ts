@@ -2,6 +2,7 @@
  * A search of a usual shape takes a short way. It finds what the long way finds, which a form always takes: each address
  * is asked both ways, through all pages.
  */
+// memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createDice } from '../../bench/corpus/random.ts'

@@ -3,6 +3,7 @@
  * search at once, in an order that chance decides; whatever was answered 2xx is in the next search, which is held against
  * a form: that one always looks anew.
  */
+// memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin } from '../../../kernel/index.ts'

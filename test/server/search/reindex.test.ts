@@ -1,4 +1,5 @@
 /** `server reindex` makes the search index again what the resources say; interrupted, it goes on where it was. */
+// memory: the command has nothing to do there
 import { existsSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

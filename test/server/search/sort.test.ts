@@ -1,4 +1,5 @@
 /** `_sort` by every type of parameter, in both directions, over pages. https://hl7.org/fhir/R4/search.html#sort */
+// memory: long reads have no thread of their own there
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

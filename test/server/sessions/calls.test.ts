@@ -1,4 +1,5 @@
 /** What plugins do with the data, for a request, for a stored caller and for the server itself: rulings, events, quota. */
+// memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ALL, type Restriction } from '../../../kernel/index.ts'

@@ -1,4 +1,5 @@
 /** Changes that plugins make: one transaction with checks, hooks and events of HTTP, and rows of the plugin beside. */
+// memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { defineError, definePlugin, type Restriction } from '../../../kernel/index.ts'

@@ -283,6 +283,24 @@ test('an endpoint that fails for too long, or redirects: status error that says 
   receiver.answer = { status: 200 }
 })
 
+test('an endpoint that switches protocols is asked again, and names of headers are those that objects have too', async () => {
+  const header = ['constructor: a', 'toString: b', '__proto__: c']
+  await clinic.subscribe('switching', 'Patient', hook('switching', { header, ...JSON_PAYLOAD }))
+  receiver.answer = { status: 101, headers: { connection: 'Upgrade', upgrade: 'other' } }
+  await clinic.put(patient('switched'))
+  const asked = () => receiver.all.filter(({ url }) => url.startsWith('/switching'))
+  await clinic.pass(() => asked().length >= 2, 'the second request')
+  receiver.answer = { status: 200 }
+  await whenTaken('switching', 1)
+  const sent = asked()[0]?.headers as Record<string, string>
+  assert.equal(
+    // Node's object of received headers cannot have the third.
+    ['constructor', 'tostring'].map((name) => sent[name]),
+    ['a', 'b'],
+  )
+  await off('switching')
+})
+
 test('a host that resolves to an address that is not public is not connected to, unless that address is listed too', async () => {
   const port = receiver.host.split(':')[1]
   const endpoint = `http://localhost:${port}/name`

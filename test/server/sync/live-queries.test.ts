@@ -1,4 +1,5 @@
 /** Live queries over a WebSocket: pages, `ready`, and deltas in the order of commits. */
+// memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import sync from '../../../plugins/sync/index.ts'

@@ -1,4 +1,5 @@
 /** Extensions are held to their definitions, wherever they stand. https://hl7.org/fhir/R4/extensibility.html */
+// database: sqlite, because what a resource may hold is checked before anything is asked of the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

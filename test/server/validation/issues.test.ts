@@ -1,4 +1,5 @@
 /** What the issues of an OperationOutcome say, in which order, and that none hides another. */
+// database: sqlite, because what a resource may hold is checked before anything is asked of the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

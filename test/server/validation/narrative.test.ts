@@ -1,4 +1,5 @@
 /** Which elements and attributes a narrative may have. https://hl7.org/fhir/R4/narrative.html */
+// database: sqlite, because what a resource may hold is checked before anything is asked of the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -2,6 +2,7 @@
  * Entries of a batch that run one after the other: the changes of a type with a conditional change.
  * https://hl7.org/fhir/R4/http.html#brules
  */
+// memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin } from '../../../kernel/index.ts'

@@ -1,4 +1,5 @@
 /** Conditional create, update, delete and read. https://hl7.org/fhir/R4/http.html#ccreate, #cond-update, #cdelete, #cread */
+// memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Answered, type Clinic, clinicWith, del, type Entry, type Json, post } from './clinic.ts'

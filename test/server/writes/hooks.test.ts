@@ -2,6 +2,7 @@
  * One dispatcher: whatever is asked, alone, in a batch or in a transaction, every hook and check is called in the same
  * order with the same things.
  */
+// memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { defineError, definePlugin, type Interaction } from '../../../kernel/index.ts'

@@ -1,4 +1,5 @@
 /** transaction: all entries or none, with the links between them. https://hl7.org/fhir/R4/http.html#transaction */
+// memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Answered, type Clinic, clinicWith, del, type Entry, get, type Json, post, put } from './clinic.ts'

@@ -1,6 +1,6 @@
 /**
  * Runs backfills while the server answers requests: one small transaction after the other, with other work of the
- * main thread in between. On PostgreSQL it also checks regularly, and when the feed tells of it, whether another server
+ * main thread in between. On PostgreSQL it also checks regularly, and when the feed publishes it, whether another server
  * has added SearchParameters or completed a column.
  */
 import type { Clock, Logger } from '../../../../kernel/index.ts'
@@ -43,7 +43,7 @@ export interface BackfillWorker {
   stop(): Promise<void>
 }
 
-const tell = (log: Logger, type: string, completed: readonly ColumnRow[]): void => {
+const logCompleted = (log: Logger, type: string, completed: readonly ColumnRow[]): void => {
   const [first] = completed
   if (first !== undefined && first.indexed > 0)
     log.info(
@@ -63,7 +63,7 @@ const fillType = async (backfill: Backfill, log: Logger, type: string, until: Ab
   for (;;) {
     if (until.aborted) return
     const { left, completed, cleaned } = await backfill.step(type)
-    tell(log, type, completed)
+    logCompleted(log, type, completed)
     if (!left || cleaned) return
     await turn()
   }
@@ -153,7 +153,7 @@ export const createBackfillWorker = ({
       await look()
     }
   }
-  /** Looks that the feed has asked for, one after the other. */
+  /** Checks that the feed has caused, one after the other. */
   const looks = createFreshRuns(look)
 
   return {

@@ -46,15 +46,15 @@ export interface ReindexListener {
    */
   waiting?(ms: number): void
   step?(step: ReindexProgress): void
-  /** Awaited between two transactions. What it throws ends the run. */
+  /** Awaited between two transactions. An error that it throws ends the run. */
   pause?(): Promise<void> | undefined
 }
 
 /** A run that may be repeated in other processes. */
 export interface ReindexRun {
-  /** The same for each attempt: one that finds it has been begun goes on, also where nothing is left to do. */
+  /** The same for all attempts: a later one resumes the run, also where nothing is left to do. */
   readonly id: string
-  /** Searches are answered meanwhile. The full-text index is then left as it is. */
+  /** Whether searches are answered meanwhile. Then the full-text index is not rebuilt. */
   readonly isServed: boolean
 }
 
@@ -76,7 +76,7 @@ export type Reindex = (
 const deadline = (clock: Clock, ms: number): Promise<void> =>
   new Promise((resolve) => clock.deadline(ms).addEventListener('abort', () => resolve(), { once: true }))
 
-/** Throws `ReindexUnknown` where there are none. */
+/** Throws `ReindexUnknown` where the scope names no columns. */
 export const columnsOfScope = (
   registry: Pick<Registry, 'columnsOf'>,
   { type, param }: ReindexScope,

@@ -1,4 +1,4 @@
-/** Tells when columns that no parameter uses any more may be removed. */
+/** Decides when columns that no parameter uses any more may be removed. */
 import type { Clock } from '../../../../kernel/index.ts'
 import type { ColumnRow } from '../columns.ts'
 

@@ -1,9 +1,9 @@
-/** The feed of changes of a SQLite database: commits are counted in memory, as only this process sees them. */
+/** Publishes the commits of a SQLite database to its feed. They are counted in memory, as only this process makes them. */
 import type { FeedHub } from '../feed/feed-hub.ts'
 import type { FinishedTransaction } from './group-commit.ts'
 
-/** `epoch`: the number of this start. The function is given the transactions of each COMMIT, in their order. */
-export const createTellFeed = (hub: FeedHub, epoch: number): ((done: readonly FinishedTransaction[]) => void) => {
+/** `epoch`: the number of this start. The function takes the transactions of each COMMIT, in their order. */
+export const createPublishToFeed = (hub: FeedHub, epoch: number): ((done: readonly FinishedTransaction[]) => void) => {
   let seq = 0
   hub.open({ epoch, seq }, { known: () => seq, look: async () => undefined })
   return (done) => {

@@ -1,27 +1,27 @@
 /**
- * The version cache as reads and writes use it. Current versions are shown while this process is the only one that writes.
+ * The version cache of reads and writes. Current versions are shown while this process is the only one that writes.
  *
- * On SQLite one write follows the other, and a read is over before the next one: each write replaces what is cached.
+ * On SQLite writes follow one another, and a read has ended before the next write, which replaces the cached version.
  *
- * On PostgreSQL commits overlap with reads, end in another order than they are heard of, and may end unknown. A version is
+ * On PostgreSQL commits overlap with reads, their answers arrive in another order, and an outcome may stay unknown. A version is
  * cached as the current one only while no change of the resource is under way (change-marks.ts): a write that begins drops
  * it, and puts its own version there once it is on disk and before it is answered, if no other write of the resource
- * overlapped with it. `Database.isSole` is asked whenever one is shown, so a process that stood still shows nothing that
- * another server may have replaced meanwhile. At a gap of the feed, which every new epoch of the writer lease is, all is
- * dropped.
+ * overlapped with it. `Database.isSole` is checked whenever a version is shown, so a process that was suspended shows
+ * nothing that another server may have replaced meanwhile. A gap of the feed, which every new epoch of the writer lease
+ * causes, empties the cache.
  */
 import type { Database, Transaction } from '../../database/service.ts'
 import type { StoredVersion } from '../version.ts'
 import { createChangeMarks } from './change-marks.ts'
 import { createVersionCache } from './version-cache.ts'
 
-/** The part of the feed of changes that tells when what is kept may be wrong. */
+/** The part of the feed of changes that shows when cached versions may be wrong. */
 export interface GapSource {
   readonly status: { readonly epoch: number } | undefined
   listen(listener: { readonly name: string; commit(): void; gap(at: { readonly epoch: number }): void }): () => void
 }
 
-export interface KeptVersions {
+export interface ConsistentVersionCache {
   /** The current version of `Type/id`; undefined if it is not known. */
   getCurrent(path: string): StoredVersion | undefined
   /** A version by the resource key, which may no longer be current. */
@@ -30,7 +30,7 @@ export interface KeptVersions {
   putVersion(version: StoredVersion): void
   /** Offers the current version that a read has found without waiting. Returns it. */
   found(version: StoredVersion | undefined): StoredVersion | undefined
-  /** To be called before a read that waits; what it finds is given to the function that is returned, which returns it. */
+  /** To be called before a read that waits. The returned function takes its result and returns it. */
   reading(path: string): (found: StoredVersion | undefined) => StoredVersion | undefined
   /** To be called in the transaction that writes the version. */
   writing(transaction: Transaction, version: StoredVersion): void
@@ -46,19 +46,19 @@ const placeOf = (path: string): number => {
   return (hash ^ (hash >>> 15)) & (PLACES - 1)
 }
 
-const keepNothing: KeptVersions['found'] = (version) => version
+const cacheNothing: ConsistentVersionCache['found'] = (version) => version
 
-const NOTHING: KeptVersions = {
+const NOTHING: ConsistentVersionCache = {
   getCurrent: () => undefined,
   getVersion: () => undefined,
   putVersion: () => undefined,
-  found: keepNothing,
-  reading: () => keepNothing,
+  found: cacheNothing,
+  reading: () => cacheNothing,
   writing: () => undefined,
   committed: () => undefined,
 }
 
-const keepOnSqlite = (mostBytes: number): KeptVersions => {
+const cacheOnSqlite = (mostBytes: number): ConsistentVersionCache => {
   const cache = createVersionCache(mostBytes)
   return {
     getCurrent: (path) => cache.getCurrent(path),
@@ -68,8 +68,8 @@ const keepOnSqlite = (mostBytes: number): KeptVersions => {
       if (version !== undefined) cache.offer(version)
       return version
     },
-    // A write may be committed meanwhile.
-    reading: () => keepNothing,
+    // A write may be committed while the read waits.
+    reading: () => cacheNothing,
     writing: () => undefined,
     committed(versions) {
       for (const version of versions) cache.replace(version)
@@ -77,7 +77,7 @@ const keepOnSqlite = (mostBytes: number): KeptVersions => {
   }
 }
 
-const keepOnPostgres = (mostBytes: number, isSole: () => boolean, feed: GapSource): KeptVersions => {
+const cacheOnPostgres = (mostBytes: number, isSole: () => boolean, feed: GapSource): ConsistentVersionCache => {
   const cache = createVersionCache(mostBytes)
   const marks = createChangeMarks(feed.status?.epoch ?? 0, PLACES)
   const pathOf = ({ type, id }: StoredVersion): string => `${type}/${id}`
@@ -85,7 +85,7 @@ const keepOnPostgres = (mostBytes: number, isSole: () => boolean, feed: GapSourc
     name: 'versions in memory',
     commit: () => undefined,
     gap({ epoch }) {
-      // Versions that were seen before they were on disk may be lost, and their numbers given out again.
+      // Versions that were read before they were on disk may be lost, and their numbers used again.
       cache.clear()
       marks.forget(epoch)
     },
@@ -97,15 +97,15 @@ const keepOnPostgres = (mostBytes: number, isSole: () => boolean, feed: GapSourc
     },
     getVersion: (rid, version) => cache.getVersion(rid, version),
     putVersion(version) {
-      // It may not be on disk yet.
+      // A version that is being written may not be on disk yet.
       if (!marks.isMarked(placeOf(pathOf(version)))) cache.putVersion(version)
     },
-    found: keepNothing,
+    found: cacheNothing,
     reading(path) {
-      if (!isSole()) return keepNothing
+      if (!isSole()) return cacheNothing
       const keys = [placeOf(path)]
       const look = marks.look(keys)
-      if (look === undefined) return keepNothing
+      if (look === undefined) return cacheNothing
       return (found) => {
         if (found !== undefined && marks.isUnchanged(keys, look)) cache.offer(found)
         return found
@@ -115,7 +115,7 @@ const keepOnPostgres = (mostBytes: number, isSole: () => boolean, feed: GapSourc
       const path = pathOf(version)
       const key = placeOf(path)
       let ticket = 0
-      // First, as it throws where the transaction has ended: a mark would stay.
+      // Called first, because it throws where the transaction has ended, and a mark would stay.
       transaction.afterEnd((outcome) => {
         if (outcome === 'unknown') return marks.lose(key)
         const isAlone = marks.end(key, ticket)
@@ -130,8 +130,12 @@ const keepOnPostgres = (mostBytes: number, isSole: () => boolean, feed: GapSourc
   }
 }
 
-/** `mostBytes`: 0 keeps nothing. */
-export const createKeptVersions = (database: Database, mostBytes: number, feed: GapSource): KeptVersions => {
+/** `mostBytes`: 0 disables the cache. */
+export const createConsistentVersionCache = (
+  database: Database,
+  mostBytes: number,
+  feed: GapSource,
+): ConsistentVersionCache => {
   if (mostBytes === 0) return NOTHING
-  return database.kind === 'postgres' ? keepOnPostgres(mostBytes, database.isSole, feed) : keepOnSqlite(mostBytes)
+  return database.kind === 'postgres' ? cacheOnPostgres(mostBytes, database.isSole, feed) : cacheOnSqlite(mostBytes)
 }

@@ -1,8 +1,11 @@
-/** On PostgreSQL: which versions are shown from memory while writes overlap with reads, end out of order, or end unknown. */
+/** Which cached versions are shown on PostgreSQL while writes overlap with reads, end out of order, or end unknown. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Database, Outcome, Transaction } from '../../../../plugins/database/service.ts'
-import { createKeptVersions, type GapSource } from '../../../../plugins/storage/cache/kept-versions.ts'
+import {
+  createConsistentVersionCache,
+  type GapSource,
+} from '../../../../plugins/storage/cache/consistent-version-cache.ts'
 import { StoredVersion } from '../../../../plugins/storage/version.ts'
 
 const version = (ver: number, rid = 1): StoredVersion =>
@@ -13,31 +16,33 @@ const PATH = 'Patient/p1'
 const open = () => {
   const state = { isSole: true }
   const database = { kind: 'postgres', isSole: () => state.isSole } as unknown as Database
-  let tellGap: (at: { readonly epoch: number }) => void = () => undefined
+  let publishGap: (at: { readonly epoch: number }) => void = () => undefined
   const feed: GapSource = {
     status: { epoch: 1 },
     listen(listener) {
-      tellGap = (at) => listener.gap(at)
+      publishGap = (at) => listener.gap(at)
       return () => undefined
     },
   }
-  const kept = createKeptVersions(database, 100_000, feed)
+  const kept = createConsistentVersionCache(database, 100_000, feed)
   return {
     kept,
     state,
-    gap: (epoch: number) => tellGap({ epoch }),
+    gap: (epoch: number) => publishGap({ epoch }),
     shown: () => kept.getCurrent(PATH)?.version,
-    /** Two reads, one after the other: what comes a second time is kept. */
+    /** Reads twice: a version that is read a second time is cached. */
     read(ver: number) {
       for (let n = 0; n < 2; n += 1) kept.reading(PATH)(version(ver))
     },
     /** A transaction that writes the version, and the function that ends it. */
     write(ver: number): (outcome: Outcome) => void {
-      const told: ((outcome: Outcome) => void)[] = []
-      const transaction = { afterEnd: (tell: (outcome: Outcome) => void) => told.push(tell) } as unknown as Transaction
+      const listeners: ((outcome: Outcome) => void)[] = []
+      const transaction = {
+        afterEnd: (listener: (outcome: Outcome) => void) => listeners.push(listener),
+      } as unknown as Transaction
       kept.writing(transaction, version(ver))
       return (outcome) => {
-        for (const tell of told) tell(outcome)
+        for (const listener of listeners) listener(outcome)
       }
     },
   }

@@ -1,7 +1,7 @@
 /** The one transaction that writes to a handle. Its COMMIT waits for the disk unless everybody in it does without. */
 import type BetterSqlite from 'better-sqlite3'
 
-export interface WriteTransaction {
+export interface SqliteTransaction {
   /** Throws when nothing may be written. */
   begin(): void
   commit(): void
@@ -16,7 +16,7 @@ export interface WriteTransaction {
 }
 
 /** `hold` is called after each BEGIN, and throws when nothing may be written. */
-export const createWriteTransaction = (handle: BetterSqlite.Database, hold: () => void): WriteTransaction => {
+export const createSqliteTransaction = (handle: BetterSqlite.Database, hold: () => void): SqliteTransaction => {
   const begin = handle.prepare('BEGIN IMMEDIATE')
   const commit = handle.prepare('COMMIT')
   const rollback = handle.prepare('ROLLBACK')

@@ -1,4 +1,4 @@
-/** What a running Subscription asks for, read from the resource once for each version. */
+/** Reads what a running Subscription requests, once for each version of the resource. */
 import { isServerError } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { CurrentResource, SessionReads } from '../fhir/service.ts'
@@ -6,17 +6,17 @@ import { type ChannelRules, type RequestedSubscription, readSubscription } from 
 import { deleteEvents, endStale, type StateRow } from './tables.ts'
 import type { WriteStatus } from './write-status.ts'
 
-export interface AskedOfParts {
+export interface RequestReaderParts {
   readonly database: Database
   readonly server: Pick<SessionReads, 'read'>
   readonly rules: ChannelRules
   readonly writeStatus: WriteStatus
 }
 
-/** Resolves to undefined where it does not run any more; its row says so then, or will soon. */
-export type AskedOf = (row: StateRow) => Promise<RequestedSubscription | undefined>
+/** Resolves to undefined where the Subscription does not run any more; its row says so, at the latest soon after. */
+export type RequestReader = (row: StateRow) => Promise<RequestedSubscription | undefined>
 
-export const createAskedOf = ({ database, server, rules, writeStatus }: AskedOfParts): AskedOf => {
+export const createRequestReader = ({ database, server, rules, writeStatus }: RequestReaderParts): RequestReader => {
   let known: { readonly version: number; readonly asked: RequestedSubscription } | undefined
   const readCurrent = async (id: string): Promise<CurrentResource | undefined> => {
     try {
@@ -42,7 +42,7 @@ export const createAskedOf = ({ database, server, rules, writeStatus }: AskedOfP
       return known.asked
     } catch (error) {
       if (!isServerError(error) || error.status !== 422) throw error
-      // The operator does not allow it any more.
+      // The settings of the operator have changed since.
       await writeStatus(row, 'error', error.message)
       return undefined
     }

@@ -1,8 +1,11 @@
-/** Lets the feed tell this server that another one has ended tokens, sooner than the next look at the list of changes. */
+/** Rereads the list of changes when the feed publishes that tokens have ended, sooner than the next regular read. */
 import { type ChangeFeed, isNote } from '../../database/service.ts'
 import type { BearerCallers } from './bearer-callers.ts'
 
-export const recheckWhenTold = (feed: Pick<ChangeFeed, 'listen'>, { recheck }: Pick<BearerCallers, 'recheck'>): void =>
+export const recheckOnPublication = (
+  feed: Pick<ChangeFeed, 'listen'>,
+  { recheck }: Pick<BearerCallers, 'recheck'>,
+): void =>
   void feed.listen({
     name: 'revoked tokens',
     commit({ published }) {

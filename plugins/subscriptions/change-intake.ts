@@ -1,6 +1,6 @@
 /**
- * Notes each version that a Subscription may match, in the transaction of its change and in the order of commits. The rows
- * of Subscriptions follow their resources in the same way, so a change is before or behind the start of a Subscription.
+ * Queues each version that a Subscription may match, in the transaction of its change and in the order of commits. The rows
+ * of Subscriptions change with their resources in the same order, so each change is before or after a Subscription starts.
  */
 import type { Write } from '../../kernel/index.ts'
 import type { CommitParticipant, Transaction } from '../database/service.ts'
@@ -20,27 +20,27 @@ import {
 } from './tables.ts'
 
 type Written = Omit<ChangeRow, 'seq'>
-/** What happens to the row of a Subscription. */
+/** A change of the row of a Subscription. */
 interface StateChange {
   readonly subscription: string
   run(transaction: Transaction): Promise<void>
 }
 type Item = Written | StateChange
 
-export interface IntakeParts {
+export interface ChangeIntakeParts {
   readonly rules: ChannelRules
   readonly rulings: FoundRulings
-  /** Changes were committed that somebody may have subscribed to. */
+  /** Queued changes were committed. */
   readonly onChanges: () => void
   /** The rows of these Subscriptions were changed. */
   readonly onStates: (subscriptions: readonly string[]) => void
 }
 
 /** A tap of `onWrite`. */
-export type Intake = (write: Write) => void
+export type ChangeIntake = (write: Write) => void
 
-/** What happens to the row of a Subscription with this version. */
-const stateChange = ({ rules, rulings }: IntakeParts, { request, next, resource }: Write): StateChange => {
+/** The change of the row of a Subscription that goes with this version. */
+const stateChange = ({ rules, rulings }: ChangeIntakeParts, { request, next, resource }: Write): StateChange => {
   const { id, version } = next
   const end = (status: 'error' | 'off' | 'gone'): StateChange => ({
     subscription: id,
@@ -69,8 +69,8 @@ const stateChange = ({ rules, rulings }: IntakeParts, { request, next, resource 
   }
 }
 
-export const createIntake = (parts: IntakeParts): Intake => {
-  /** Types that active Subscriptions are about, as the transactions before have left them. */
+export const createChangeIntake = (parts: ChangeIntakeParts): ChangeIntake => {
+  /** Types of the active Subscriptions, after the last transaction. */
   let watched: ReadonlySet<string> | undefined
   let hasChanges = false
   let changed: string[] = []

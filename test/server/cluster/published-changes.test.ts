@@ -1,4 +1,4 @@
-/** What else servers keep in memory: the feed tells a replica that it has changed, long before its next look. */
+/** The feed publishes to a replica that other cached data has changed, long before its next regular check. */
 // database: postgres, the one kind that has replicas
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -27,12 +27,12 @@ import {
 } from '../../support/smart-server.ts'
 import { until } from '../../support/until.ts'
 
-const TOLD_MS = 1_000 // spec: a revocation is seen by every server within a second
+const NOTICED_MS = 1_000 // spec: a revocation is seen by every server within a second
 const FHIR = { 'content-type': 'application/fhir+json' }
 
 interface Pair {
   readonly primary: TestServer
-  /** Its time stands still: it looks at nothing by itself. */
+  /** Its clock stands still, so that it makes no regular checks. */
   readonly replica: TestServer
 }
 
@@ -72,7 +72,7 @@ test('a token that is revoked at the primary is refused by a replica within a se
     async ({ primary, replica }) => {
       const service: Service = await registerService(primary)
       const refused = async (token: string): Promise<void> =>
-        until(async () => (await statusOf(replica, token)) === 401, TOLD_MS, 'the token to be refused')
+        until(async () => (await statusOf(replica, token)) === 401, NOTICED_MS, 'the token to be refused')
       const [revoked, other] = [await tokenOf(primary, service), await tokenOf(primary, service)]
       for (const token of [revoked, other]) assert.is(await statusOf(replica, token), 200)
       const answer = await postForm(primary, '/oauth/revoke', {
@@ -109,17 +109,17 @@ test('search parameters that are posted to the primary are known to a replica th
       assert.ok(answer.statusCode < 300, answer.body)
     }
     await put('active')
-    await until(has, TOLD_MS, 'the search parameter')
-    // The one that writes fills its column, and the replica hears of that as well.
+    await until(has, NOTICED_MS, 'the search parameter')
+    // The primary fills its column, which is published to the replica as well.
     await until(() => registry.pending.length === 0, 10_000, 'the column')
     await put('retired')
-    await until(() => !has(), TOLD_MS, 'the search parameter to be gone')
+    await until(() => !has(), NOTICED_MS, 'the search parameter to be gone')
   }))
 
 test('a replica ends as soon as the primary has compiled other packages', () => {
   let fingerprint = ''
   const stub = searchDefinitions()
-  // Another fingerprint once the test says so.
+  // The fingerprint changes when the test changes it.
   const changing: AnyPlugin = {
     ...stub,
     setup(host) {
@@ -151,7 +151,7 @@ test('a replica ends as soon as the primary has compiled other packages', () => 
         await transaction.run(insertCatalog, [fingerprint, '{}'])
         transaction.publish({ about: 'packages' })
       })
-      await until(() => exitCode !== undefined, TOLD_MS, 'the replica to end')
+      await until(() => exitCode !== undefined, NOTICED_MS, 'the replica to end')
       assert.is(exitCode, 75)
     },
     { more: changing },

@@ -10,16 +10,16 @@ import { chain, type MaybePromise, type Transaction } from '../contract.ts'
 import { fromSqlite } from './failure.ts'
 import type { createSqliteGroupCommit, FinishedTransaction, QueuedTransaction } from './group-commit.ts'
 import type { InsertBuffer, InsertBufferSavepoint } from './insert-buffer.ts'
-import type { WriteTransaction } from './write-transaction.ts'
+import type { SqliteTransaction } from './sqlite-transaction.ts'
 
 const GROUP_MS = 2 // milliseconds after which a group commits, so that no transaction waits long for others
 // groups that use savepoints after a failure: failures often come together, and running a group twice costs more
 const CAREFUL_GROUPS = 64
 
-export interface GroupParts {
+export interface CommitGroupParts {
   /** Transactions that wait; those that a group takes are removed. */
   readonly waiting: QueuedTransaction[]
-  readonly open: WriteTransaction
+  readonly open: SqliteTransaction
   /** For the work before COMMIT. */
   readonly transaction: Transaction
   readonly jobs: ReturnType<typeof createSqliteGroupCommit>
@@ -35,18 +35,21 @@ export interface GroupParts {
   readonly onGroup: () => Promise<void> | undefined
 }
 
-/** Called in the order in which the jobs ran, so that caches hear of the later version of a resource last. */
-const acknowledge = ({ job, value, told }: FinishedTransaction): void => {
+/**
+ * Calls what a transaction gave to `afterCommit`, and returns what answers its caller. Called in the order in which the jobs
+ * ran, so that caches hear of the later version of a resource last.
+ */
+const notify = ({ job, value, listeners }: FinishedTransaction): (() => void) => {
   try {
-    for (const tell of told) tell()
-    job.resolve(value)
+    for (const listener of listeners) listener()
+    return () => job.resolve(value)
   } catch (error) {
-    job.reject(error)
+    return () => job.reject(error)
   }
 }
 
 /** Returns a function that runs one group. It answers every caller, and does not reject. */
-export const createRunGroup = (parts: GroupParts): (() => Promise<void>) => {
+export const createCommitGroup = (parts: CommitGroupParts): (() => Promise<void>) => {
   const { waiting, open, jobs, insertBuffer, clock } = parts
   let careful = 0
 
@@ -133,10 +136,12 @@ export const createRunGroup = (parts: GroupParts): (() => Promise<void>) => {
     } finally {
       open.restoreLevel()
     }
+    // In the same turn as COMMIT: whoever finds a new version by its rows must not find an older one in a cache.
+    const answers = done.map(notify)
     atEnd.finished(true)
     parts.onCommitted(done)
     await breathe()
-    for (const one of done) acknowledge(one)
+    for (const answer of answers) answer()
     parts.onDone(done)
     const pause = parts.onGroup()
     if (pause !== undefined) await pause
