@@ -44,7 +44,7 @@ export const createCriteria = ({ server, ownerSession }: CriteriaParts): Criteri
   const compiled = new Map<string, Compiled>()
   const compile = async (of: StateRow): Promise<Compiled> => {
     const known = compiled.get(of.id)
-    if (known?.version === of.version && known.matcher?.isCurrent !== false) return known
+    if (known?.version === of.version && known.matcher?.meaning.isCurrent !== false) return known
     const query = known?.version === of.version ? known.query : await queryOf(server, of)
     const session = ownerSession(of)
     const made = { version: of.version, query, session, matcher: await session.matches(of.type, query) }

@@ -9,7 +9,7 @@ import type { Processed } from './change-queue.ts'
 import { SetTooLarge } from './errors.ts'
 import { type Kind, toLine, toResourceDelta } from './judged-change.ts'
 import { deltaText, type LiveQuery, type Outlet, PAGE_SIZE, pageText, readyText, resetText } from './live-query.ts'
-import type { PositionSeal } from './position-seal.ts'
+import type { QuerySeal } from './position-seal.ts'
 import type { ResetReason } from './receiver.ts'
 
 const MAX_SET = 1_000 // matches
@@ -20,9 +20,8 @@ export interface AskedQueryParts {
   readonly type: string
   readonly text: string
   readonly restrictions: readonly Restriction[]
-  readonly sealedWith: Buffer
+  readonly positions: QuerySeal
   readonly hub: ChangeHub
-  readonly seal: PositionSeal
   readonly outlet: Outlet
   readonly clock: Clock
   readonly onError: (query: LiveQuery, error: unknown) => void
@@ -100,9 +99,10 @@ export class AskedQuery implements LiveQuery, Asker {
   }
 
   #at(): string {
-    const { seal, sealedWith } = this.#parts
     // There is none behind a gap, which has ended the query.
-    return this.#position === undefined ? '' : seal.seal(sealedWith, { place: this.#position.place, isLoose: true })
+    return this.#position === undefined
+      ? ''
+      : this.#parts.positions.seal({ place: this.#position.place, isLoose: true })
   }
 
   markStale(): void {

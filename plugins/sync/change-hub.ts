@@ -46,15 +46,20 @@ export interface ChangeHubParts {
   readonly source: ChangeSource
   readonly subject: SessionReads['subject']
   readonly patientsOf: PatientsOf
+  /** Lets what writes a version of these types hand on what `subject` would make again. Call the returned function to end it. */
+  readonly keepRows: (wants: (type: string) => boolean) => () => void
   readonly log: Logger
 }
 
-export const createChangeHub = ({ source, subject, patientsOf, log }: ChangeHubParts): ChangeHub => {
+export const createChangeHub = ({ source, subject, patientsOf, keepRows, log }: ChangeHubParts): ChangeHub => {
   const filed = createFiledQueries<Shared>()
   const shared = new Map<string, Shared>()
+  /** Looked at each second, so that thousands of queries need not be. */
+  const byMeaning = new Map<Matcher['meaning'], Set<Shared>>()
   const askers = new Set<Asker>()
   const missed = createMissedChanges()
   let listening: Listening | undefined
+  let release: (() => void) | undefined
   let unusedSince: number | undefined
   const resetAll = (reason: ResetReason): void => {
     for (const { receivers } of [...shared.values()]) for (const one of [...receivers]) one.reset(reason)
@@ -64,11 +69,14 @@ export const createChangeHub = ({ source, subject, patientsOf, log }: ChangeHubP
     missed.clear()
     listening?.stop()
     listening = undefined
+    release?.()
+    release = undefined
     queue.clear()
   }
   const sweep = (): void => {
-    for (const { matcher, receivers } of [...shared.values()])
-      if (!matcher.isCurrent) for (const one of [...receivers]) one.reset('meaning')
+    for (const [meaning, queries] of [...byMeaning])
+      if (!meaning.isCurrent)
+        for (const { receivers } of [...queries]) for (const one of [...receivers]) one.reset('meaning')
   }
   const deliver = createDeliverChange(filed, subject, patientsOf)
   const judge = ({ type, versions }: Change, at: Processed): void => {
@@ -87,6 +95,7 @@ export const createChangeHub = ({ source, subject, patientsOf, log }: ChangeHubP
   const listen = (): Listening => {
     unusedSince = undefined
     if (listening !== undefined) return listening
+    release = keepRows(filed.has)
     listening = source.listen({
       wants: filed.has,
       heard: missed.add,
@@ -118,16 +127,19 @@ export const createChangeHub = ({ source, subject, patientsOf, log }: ChangeHubP
     file(scope, matcher, receiver) {
       listen()
       let one = shared.get(scope)
-      if (one === undefined || !one.matcher.isCurrent) {
+      if (one === undefined || !one.matcher.meaning.isCurrent) {
         one = { matcher, receivers: new Set() }
         shared.set(scope, one)
         filed.add(one)
+        byMeaning.set(matcher.meaning, (byMeaning.get(matcher.meaning) ?? new Set()).add(one))
       }
       const own = one
       own.receivers.add(receiver)
       return () => {
         if (!own.receivers.delete(receiver) || own.receivers.size > 0) return
         filed.remove(own)
+        const alike = byMeaning.get(own.matcher.meaning)
+        if (alike?.delete(own) && alike.size === 0) byMeaning.delete(own.matcher.meaning)
         if (shared.get(scope) === own) shared.delete(scope)
       }
     },

@@ -40,12 +40,12 @@ export const compileLiveQuery = async (
   const matcher = await session.matches(type, text)
   const restrictions = matcher?.restrictions ?? ruling
   const scope = `${type}?${text}\n${JSON.stringify(restrictions)}`
-  const sealedWith = createHash('sha256').update(`${caller}\n${scope}`).digest()
+  const positions = seal.of(createHash('sha256').update(`${caller}\n${scope}`).digest())
   if (matcher === null) {
     if (hub.costly.asked >= MAX_ASKED) throw QueryTooCostly(MAX_ASKED, 'only a whole search can decide')
-    return new AskedQuery({ id, type, text, restrictions, sealedWith, hub, seal, outlet, clock, onError })
+    return new AskedQuery({ id, type, text, restrictions, positions, hub, outlet, clock, onError })
   }
   if (matcher.keys === undefined && hub.costly.listed >= MAX_LISTED)
     throw QueryTooCostly(MAX_LISTED, 'are tested against every change of their type')
-  return new MatchedQuery({ id, type, text, matcher, scope, sealedWith, hub, seal, outlet, internal, patientsOf })
+  return new MatchedQuery({ id, type, text, matcher, scope, positions, hub, outlet, internal, patientsOf })
 }

@@ -65,6 +65,8 @@ export class Connection implements Outlet {
   #isClosed = false
   /** True while the rights of the caller are asked for. */
   #isHeld = false
+  /** Something may wait that could not be sent. */
+  #hasWaiting = false
   #messages = 0
   #tail: Promise<void> = Promise.resolve()
   #checkedAt: number
@@ -191,7 +193,9 @@ export class Connection implements Outlet {
   }
 
   get isBlocked(): boolean {
-    return this.#isClosed || this.#isHeld || this.#speed.isFull
+    const isBlocked = this.#isClosed || this.#isHeld || this.#speed.isFull
+    if (isBlocked) this.#hasWaiting = true
+    return isBlocked
   }
 
   session = (): SessionReads => this.#parts.resources.as(this.#options.access.request())
@@ -240,9 +244,10 @@ export class Connection implements Outlet {
     for (const { query } of [...this.#queries.values()]) query?.reset(reason)
   }
 
-  /** The client has taken bytes. */
+  /** The client has taken bytes: called for each message, so it must cost nothing where nothing waits. */
   drained(): void {
-    if (this.isBlocked && !this.#isClosed) return
+    if (!this.#hasWaiting || (this.isBlocked && !this.#isClosed)) return
+    this.#hasWaiting = false
     for (const resolve of this.#drainWaits.splice(0)) resolve()
     for (const { query } of [...this.#queries.values()]) query?.flush()
   }

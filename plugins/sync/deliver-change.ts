@@ -23,7 +23,7 @@ export const createDeliverChange = (
     const after = subjectOf(next, resource)
     let delta: ResourceDelta | undefined
     for (const { matcher, receivers } of filed.find(next.type, before?.keys, after?.keys)) {
-      if (!matcher.isCurrent) {
+      if (!matcher.meaning.isCurrent) {
         for (const one of [...receivers]) one.reset('meaning')
         continue
       }

@@ -54,7 +54,10 @@ export const createLiveQueries = ({
         : patients.ofResource(version.type, version.id, parsed ?? JSON.parse(version.json), own)
     return [...new Set([...of(previous), ...of(next, resource)])]
   }
-  const hub = createChangeHub({ source, subject: internal.subject, patientsOf, log })
+  const hub = createChangeHub({
+    ...{ source, subject: internal.subject, patientsOf, log },
+    keepRows: (wants) => searches.opened.search.registry.written.want(wants),
+  })
   let key: Buffer | undefined
   const seal = createPositionSeal(() => {
     key ??= searches.opened.search.registry.keyFor('sync')

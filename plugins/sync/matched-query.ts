@@ -19,7 +19,7 @@ import {
   readyText,
   resetText,
 } from './live-query.ts'
-import type { PositionSeal } from './position-seal.ts'
+import type { QuerySeal } from './position-seal.ts'
 import { readMissed } from './read-missed.ts'
 import type { Receiver, ResetReason } from './receiver.ts'
 
@@ -49,10 +49,9 @@ export interface MatchedQueryParts {
   readonly matcher: Matcher
   /** Query and ruling. */
   readonly scope: string
-  /** Query, ruling and caller: what a position is bound to. */
-  readonly sealedWith: Buffer
+  /** Bound to query, ruling and caller. */
+  readonly positions: QuerySeal
   readonly hub: ChangeHub
-  readonly seal: PositionSeal
   readonly outlet: Outlet
   /** Of the server itself: what it reads is tested against the matcher before it is shown. */
   readonly internal: Pick<SessionReads, 'read' | 'subject'>
@@ -87,14 +86,14 @@ export class MatchedQuery implements LiveQuery, Receiver {
   }
 
   async start(resume: string | undefined): Promise<void> {
-    const { hub, scope, matcher, seal, sealedWith, outlet, text } = this.#parts
+    const { hub, scope, matcher, positions, outlet, text } = this.#parts
     this.#unfile = hub.file(scope, matcher, this)
     if (resume === undefined) {
       this.#isFresh = true
       this.#pages = outlet.session().stream(this.type, text)[Symbol.asyncIterator]()
       return this.more()
     }
-    const from = seal.open(sealedWith, resume)
+    const from = positions.open(resume)
     const missed = from && (await hub.missed(from.place, this.type))
     const found = missed && (await readMissed(this.#parts, missed, from.isLoose))
     if (this.#isEnded) return
@@ -186,11 +185,11 @@ export class MatchedQuery implements LiveQuery, Receiver {
   }
 
   #send({ delta, wasIn, isIn }: Pending, { place }: Processed, isLoose: boolean): void {
-    const { seal, sealedWith, outlet, type, text } = this.#parts
+    const { positions, outlet, type, text } = this.#parts
     this.#shown?.set(delta.id, { version: delta.version, isIn })
     const kind = kindOf(wasIn, isIn)
     if (kind === undefined || !outlet.recordShown({ type, text }, delta)) return
-    outlet.send(deltaText(this.id, seal.seal(sealedWith, { place, isLoose }), delta.rest(kind)))
+    outlet.send(deltaText(this.id, positions.seal({ place, isLoose }), delta.rest(kind)))
   }
 
   flush(): void {
@@ -214,10 +213,10 @@ export class MatchedQuery implements LiveQuery, Receiver {
   }
 
   #sendReady(processed: Processed): void {
-    const { seal, sealedWith, outlet } = this.#parts
+    const { positions, outlet } = this.#parts
     this.#isReadyDue = false
     this.#sent = processed
-    outlet.send(readyText(this.id, seal.seal(sealedWith, { place: processed.place, isLoose: false })))
+    outlet.send(readyText(this.id, positions.seal({ place: processed.place, isLoose: false })))
   }
 
   tick(now: number): void {

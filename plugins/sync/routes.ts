@@ -109,7 +109,7 @@ export const syncRoutes =
         if (upgrade === undefined) return opened.over()
         upgrade.socket.once('close', opened.over)
         sockets.handleUpgrade(raw, upgrade.socket, upgrade.head, (socket) => {
-          const channel = createWebSocketChannel(socket, {
+          const channel = createWebSocketChannel(socket, upgrade.socket, {
             message(text) {
               try {
                 made.receive(read.message(text))

@@ -1,4 +1,5 @@
 /** Messages over a WebSocket. */
+import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import { type Channel, CLOSE } from './channel.ts'
 
@@ -18,17 +19,32 @@ export interface ChannelEvents {
 const textOf = (data: RawData): string =>
   (Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as ArrayBuffer)).toString('utf8')
 
-export const createWebSocketChannel = (socket: WebSocket, on: ChannelEvents): WebSocketChannel => {
+/** `stream`: what the WebSocket runs over. */
+export const createWebSocketChannel = (socket: WebSocket, stream: Duplex, on: ChannelEvents): WebSocketChannel => {
   let isOpen = true
   let heardAt: number | undefined
   let pingedAt: number | undefined
+  let isCorked = false
+  const uncork = (): void => {
+    isCorked = false
+    stream.uncork()
+  }
+  /** Messages of one turn are written together: one call of the system for all of them. */
+  const cork = (): void => {
+    if (isCorked) return
+    isCorked = true
+    stream.cork()
+    process.nextTick(uncork)
+  }
   const hear = (): void => {
     pingedAt = undefined
     heardAt = undefined
   }
   const channel: WebSocketChannel = {
     send(text) {
-      if (isOpen) socket.send(text, () => on.drained())
+      if (!isOpen) return
+      cork()
+      socket.send(text, on.drained)
     },
     get unsent() {
       return socket.bufferedAmount

@@ -39,12 +39,14 @@ export interface SubjectVersion {
 }
 
 export const toSubject = (
-  registry: Pick<Registry, 'extract' | 'hasher'>,
+  registry: Pick<Registry, 'extract' | 'hasher' | 'written' | 'source'>,
   { type, id, lastUpdated, json }: SubjectVersion,
   resource: object,
 ): MatchSubject => {
   const content = resource as Record<string, unknown>
-  const rows = registry.extract(json === undefined ? content : indexedOf(content, json))
+  const rows =
+    registry.written.of(resource, registry.source) ??
+    registry.extract(json === undefined ? content : indexedOf(content, json))
   return new Tested({ type, id, versionTime: lastUpdated * 1000, rows }, registry.hasher.long)
 }
 
@@ -79,8 +81,26 @@ export interface CompiledQuery {
   readonly state: Registry['state']
   /** The clauses of the parameters and the ruling. */
   readonly conditions: readonly SearchClause[]
-  /** False when ValueSets that the clauses were expanded from have changed since. */
-  areCurrent(): boolean
+  /** Undefined where the clauses have no codes of ValueSets. False when these have changed since. */
+  readonly areCurrent: (() => boolean) | undefined
+}
+
+/** Most matchers become outdated together. */
+const shared = new WeakMap<Registry['state'], Matcher['meaning']>()
+
+const meaningOf = (
+  registry: Pick<Registry, 'state'>,
+  { state, areCurrent }: Pick<CompiledQuery, 'state' | 'areCurrent'>,
+): Matcher['meaning'] => {
+  const known = areCurrent === undefined ? shared.get(state) : undefined
+  if (known !== undefined) return known
+  const made = {
+    get isCurrent() {
+      return registry.state === state && areCurrent?.() !== false
+    },
+  }
+  if (areCurrent === undefined) shared.set(state, made)
+  return made
 }
 
 /** Null when the check needs more than the resource itself. */
@@ -97,8 +117,6 @@ export const toMatcher = (
     keys: keys === undefined ? undefined : [...new Set(keys.map(toNumber))],
     restrictions: ruling.restrictions,
     test: (one) => one.type === type && one instanceof Tested && tests.every((test) => test(one.inner)),
-    get isCurrent() {
-      return registry.state === state && areCurrent()
-    },
+    meaning: meaningOf(registry, { state, areCurrent }),
   }
 }

@@ -68,7 +68,10 @@ export const createIndexWriter = (
       const before = earlier === undefined ? undefined : registry.extract(earlier)
       if (before !== undefined) changes?.record(next, before)
       const rows = resource === undefined ? undefined : registry.extract(resource)
-      if (rows !== undefined) changes?.record(next, rows)
+      if (rows !== undefined) {
+        changes?.record(next, rows)
+        if (given !== undefined) registry.written.note(type, given, registry.source, rows)
+      }
       changes?.recorded(transaction, next)
       const put = before === undefined ? putLater : insertImmediately
       const promises: Promise<void>[] = []

@@ -24,6 +24,7 @@ import { openSettings, type Waiting } from './settings.ts'
 import { settleCaseless } from './settle-caseless.ts'
 import { settleDefinitions } from './settle-definitions.ts'
 import { readGeneration, readIndexColumns, readPosted } from './tables.ts'
+import { createWrittenRows, type WrittenRows } from './written-rows.ts'
 
 export interface Registry extends Extraction {
   readonly hasher: Hasher
@@ -40,6 +41,8 @@ export interface Registry extends Extraction {
   canonicalColumn(type: string): number | undefined
   /** Replaced by another object when resources have other index rows than before. */
   readonly source: ExtractionSource
+  /** Rows of versions that were just written. */
+  readonly written: WrittenRows
   /** True when rows of these types that were extracted with `earlier` are those that `source` makes. */
   hasSameRows(earlier: ExtractionSource, types: readonly string[]): boolean
   /** The layout that `source` writes, or an earlier one that is outdated: see layout.ts. */
@@ -140,6 +143,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     state: () => state,
     toNodes: merged.loadedNodes,
   })
+  const written = createWrittenRows()
   let tail: Promise<unknown> = Promise.resolve()
 
   return {
@@ -154,6 +158,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
     get source() {
       return source
     },
+    written,
     hasSameRows: (earlier, types) => sameRows(earlier, source, types),
     get layout() {
       return layout

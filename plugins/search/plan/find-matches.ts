@@ -15,8 +15,8 @@ export interface ConditionalSearch {
   readonly conditions: readonly SearchClause[]
   /** Current versions that match, newest first, at most `limit`. Throws Contended when a value set has changed since. */
   find(reads: { readonly view: SearchView }, limit: number): Promise<readonly StoredVersion[]>
-  /** False when the clauses contain codes of a ValueSet and a ValueSet has changed since. */
-  areCurrent(): boolean
+  /** Undefined where the clauses contain no codes of a ValueSet. False when a ValueSet has changed since. */
+  readonly areCurrent: (() => boolean) | undefined
 }
 
 /** Prepares the search for resources of a type that the caller may see. The criteria may be empty. Throws 400, 403. */
@@ -54,6 +54,6 @@ export const findMatches = async (
       const found = await search.executor.page([plan], position, [], limit, { signal })
       return found.map(({ version }) => version)
     },
-    areCurrent: () => expansions.areCurrent(),
+    areCurrent: expansions.hasCodes ? expansions.areCurrent : undefined,
   }
 }

@@ -23,6 +23,6 @@ export interface Matcher {
   /** The restrictions that are part of the test. Plain data, to be compared. */
   readonly restrictions: readonly Restriction[]
   test(subject: MatchSubject): boolean
-  /** False when search parameters or value sets have changed since: the matcher has to be made again. */
-  readonly isCurrent: boolean
+  /** Not current when search parameters or value sets have changed since: the matcher has to be made again. Many share one. */
+  readonly meaning: { readonly isCurrent: boolean }
 }

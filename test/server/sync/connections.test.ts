@@ -8,7 +8,7 @@ import sync from '../../../plugins/sync/index.ts'
 import { createManualClock, type ManualClock } from '../../support/manual-clock.ts'
 import { openSync, type SyncClient } from '../../support/sync-client.ts'
 import { until } from '../../support/until.ts'
-import { type Clinic, clinicWith } from '../writes/clinic.ts'
+import { type Clinic, clinicWith, post } from '../writes/clinic.ts'
 
 const Lost = defineError('test/lost', 503, 'transient', 'The lease is lost.')
 
@@ -59,6 +59,28 @@ test('a server that may not answer any more closes with 4503', async () => {
   await clock.advance(1_000)
   assert.is(await closed(client), 4503)
   gate.isClosed = false
+  await clinic.stop()
+})
+
+test('a query that nothing hits can be resumed after more changes of others than a server reads again', async () => {
+  const { clinic, address, clock } = await place()
+  const client = await openSync(address)
+  await client.subscribe('quiet', 'Patient?gender=unknown')
+  const first = client.lastAt('quiet')
+  await client.subscribe('end', 'Patient?active=false')
+  const others = Array.from({ length: 700 }, () => post({ resourceType: 'Patient', gender: 'other' }))
+  for (let bundle = 0; bundle < 3; bundle += 1)
+    assert.is((await clinic.bundle('transaction', others)).status, 200, 'a Bundle of others')
+  await clinic.ask('POST', '/Patient', { resourceType: 'Patient', active: false })
+  await client.next(({ op, id, ids }) => op === 'delta' && (id ?? ids[0]) === 'end')
+  await clock.advance(1_000)
+  await until(() => client.lastAt('quiet') !== first, 2_000, 'a newer position')
+  const at = client.lastAt('quiet')
+  await client.close()
+  const back = await openSync(address)
+  assert.is((await back.subscribe('quiet', 'Patient?gender=unknown', first)).op, 'reset')
+  assert.is((await back.subscribe('again', 'Patient?gender=unknown', at)).op, 'ready')
+  await back.close()
   await clinic.stop()
 })
 

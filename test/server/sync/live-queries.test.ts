@@ -190,4 +190,22 @@ test('resume gives what has changed since, and nothing else', async () => {
   assert.is((await client.subscribe('i', 'Patient?gender=female', 'x')).reason, 'gap')
 })
 
+test('a position is bound to its query, also where its parts are taken from two', async () => {
+  await client.subscribe('one', 'Patient?gender=female')
+  const early = client.lastAt('one') as string
+  await change(patient('s1', { gender: 'female' }))
+  await client.next(({ op, ids }) => op === 'delta' && ids.includes('one'))
+  const later = client.lastAt('one') as string
+  await client.subscribe('two', 'Patient?gender=male')
+  const other = client.lastAt('two') as string
+  const half = other.length / 2
+  const reasonOf = async (id: string, at: string) =>
+    (await client.subscribe(id, 'Patient?gender=male', at)).reason ?? 'none'
+  assert.is(await reasonOf('whole', other), 'none')
+  assert.is(await reasonOf('first', later), 'gap')
+  assert.is(await reasonOf('from before', `${early.slice(0, half)}${other.slice(half)}`), 'gap')
+  assert.is(await reasonOf('other half', `${other.slice(0, half)}${early.slice(half)}`), 'gap')
+  assert.is(await reasonOf('swapped', `${other.slice(half)}${other.slice(0, half)}`), 'gap')
+})
+
 test.run()
