@@ -10,7 +10,11 @@ export const HEADER_LINES = 200
 export const MALFORMED_URL = '/.malformed-url'
 
 /** Headers that may be given once only: with two lines, a proxy and this server might each use another one. */
-const ONCE = new Set(['host', 'content-type', 'content-length', 'authorization', 'content-encoding'])
+const ONCE: readonly string[] = [
+  ...['host', 'content-type', 'content-length', 'authorization', 'content-encoding'],
+  // Node joins its values to one, which would be another criterion.
+  'if-none-exist',
+]
 
 // RFC 9110, section 7.2. Links of answers may begin with this header.
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/
@@ -46,12 +50,13 @@ export const checkHead = (raw: IncomingMessage): ServerError | undefined => {
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at] as string
     bytes += name.length + (rawHeaders[at + 1] as string).length + 4
-    // Most names are none of the five, and their length shows it without lower-casing them.
+    // Most names are none of these, and their length shows it without lower-casing them.
     const { length } = name
     if (length !== 4 && length !== 12 && length !== 13 && length !== 14 && length !== 16) continue
     const lower = name.toLowerCase()
-    if (!ONCE.has(lower)) continue
-    const bit = 1 << (length === 4 ? 0 : length === 12 ? 1 : length === 13 ? 2 : length === 14 ? 3 : 4)
+    const found = ONCE.indexOf(lower)
+    if (found === -1) continue
+    const bit = 1 << found
     if ((seen & bit) !== 0) return MalformedRequest(`the header ${lower} is given twice`)
     seen |= bit
   }

@@ -104,6 +104,6 @@ export const refusedOperations = (): readonly Operation[] =>
     ...describe(level),
     isListed: false,
     answer() {
-      throw ExportOff()
+      throw ExportOff().with({ isExpected: true })
     },
   }))

@@ -70,6 +70,6 @@ export const refusedOperation = (): Operation => ({
   parameters: IMPORT_PARAMETERS.map((parameter) => ({ ...parameter, min: 0 })),
   isListed: false,
   answer() {
-    throw ImportOff()
+    throw ImportOff().with({ isExpected: true })
   },
 })

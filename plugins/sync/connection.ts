@@ -2,47 +2,24 @@
  * One connection: its messages, its live queries, and what bounds them. Time comes once a second from outside, so that
  * thousands of connections need no timers of their own.
  */
-import { type Clock, type Logger, type RequestContext, toOutcome, toServerError } from '../../kernel/index.ts'
+import { toOutcome, toServerError } from '../../kernel/index.ts'
 import type { FromClient } from '../../schemas/sync.ts'
-import type { Resources, SessionReads } from '../fhir/service.ts'
+import type { SessionReads } from '../fhir/service.ts'
 import type { SyncConnection } from '../limits/service.ts'
 import { findChangedRulings } from './changed-rulings.ts'
-import { type Channel, CLOSE } from './channel.ts'
+import { CLOSE } from './channel.ts'
 import { compileLiveQuery, type LiveQueryParts } from './compile-live-query.ts'
-import type { ConnectionAccess } from './connection-access.ts'
+import type { ConnectionOptions, ConnectionParts } from './connection-parts.ts'
 import { QueryTwice, QueryUnknown } from './errors.ts'
 import type { ResourceDelta } from './judged-change.ts'
 import type { LiveQuery, Outlet } from './live-query.ts'
 import type { ResetReason } from './receiver.ts'
-import type { ShownPatients } from './shown-patients.ts'
 import { createSpeedWatch, type SpeedWatch } from './speed-watch.ts'
 
 const TOKEN_MS = 5_000 // for the first message, where the request had no token
 const REAUTHENTICATE_MS = 60_000 // before the token ends
 const RECHECK_MS = 30_000
 const MAX_MESSAGES = 1_000 // that wait for those before them
-
-export interface ConnectionParts extends Omit<LiveQueryParts, 'onError'> {
-  readonly resources: Resources
-  readonly clock: Clock
-  readonly log: Logger
-  /** Counts a query of this server. Throws 503. Call the returned function when it ends. */
-  readonly openQuery: () => () => void
-  /** Counts the connection for its caller. Undefined where nothing is limited. */
-  readonly limit: ((request: RequestContext) => SyncConnection) | undefined
-}
-
-export interface ConnectionOptions {
-  readonly channel: Channel
-  readonly access: ConnectionAccess
-  readonly shown: ShownPatients
-  /** True as long as the first message has to bring a token. */
-  readonly awaitsToken: boolean
-  /** What counts the connection until then. */
-  readonly limited: SyncConnection | undefined
-  /** Where the client cannot ask for them, pages are sent as fast as it takes them. */
-  readonly pages: 'on request' | 'all'
-}
 
 interface Open {
   /** Undefined until it is compiled. */

@@ -27,7 +27,8 @@ const MAX_SET = 10_000 // matches; more is an export
 const MAX_PENDING = 10_000 // resources
 /** A search may find a change a moment before it is delivered, so shown versions are remembered this much longer. */
 const KNOWS_SHOWN_MS = 10_000
-const RENEWS_AFTER = 1_000 // changes of other resources, after which a quiet query sends a newer position
+/** A quiet query sends a newer position by time alone: by what others write, it would show how much that is. */
+const RENEWS_AFTER_MS = 30_000
 
 interface Shown {
   readonly version: number
@@ -76,6 +77,7 @@ export class MatchedQuery implements LiveQuery, Receiver {
   #isReadyDue = false
   /** All changes up to here have been sent. Undefined before the first `ready`. */
   #sent: Processed | undefined
+  #renewsAt: number | undefined
   #unfile: () => void = () => undefined
 
   constructor(parts: MatchedQueryParts) {
@@ -208,8 +210,7 @@ export class MatchedQuery implements LiveQuery, Receiver {
       this.#sent = at
     }
     if (this.#isEnded || outlet.isBlocked) return
-    const isOld = this.#sent === undefined || processed.count - this.#sent.count >= RENEWS_AFTER
-    if (this.#isReadyDue || isOld) this.#sendReady(processed)
+    if (this.#isReadyDue || this.#sent === undefined) this.#sendReady(processed)
   }
 
   #sendReady(processed: Processed): void {
@@ -221,6 +222,11 @@ export class MatchedQuery implements LiveQuery, Receiver {
 
   tick(now: number): void {
     if (this.#state !== 'live') return
+    this.#renewsAt ??= now + RENEWS_AFTER_MS
+    if (now >= this.#renewsAt) {
+      this.#renewsAt = now + RENEWS_AFTER_MS
+      this.#isReadyDue = true
+    }
     this.flush()
     if (this.#shown === undefined || this.#isReadyDue) return
     this.#forgetShownAt ??= now + KNOWS_SHOWN_MS

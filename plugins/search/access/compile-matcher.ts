@@ -85,27 +85,24 @@ export interface CompiledQuery {
   readonly areCurrent: (() => boolean) | undefined
 }
 
-/** Most matchers become outdated together. */
-const shared = new WeakMap<Registry['state'], Matcher['meaning']>()
-
 const meaningOf = (
-  registry: Pick<Registry, 'state'>,
+  registry: Pick<Registry, 'state' | 'meanings'>,
   { state, areCurrent }: Pick<CompiledQuery, 'state' | 'areCurrent'>,
 ): Matcher['meaning'] => {
-  const known = areCurrent === undefined ? shared.get(state) : undefined
+  const known = areCurrent === undefined ? registry.meanings.get(state) : undefined
   if (known !== undefined) return known
   const made = {
     get isCurrent() {
       return registry.state === state && areCurrent?.() !== false
     },
   }
-  if (areCurrent === undefined) shared.set(state, made)
+  if (areCurrent === undefined) registry.meanings.set(state, made)
   return made
 }
 
 /** Null when the check needs more than the resource itself. */
 export const toMatcher = (
-  registry: Pick<Registry, 'state' | 'parameters'>,
+  registry: Pick<Registry, 'state' | 'parameters' | 'meanings'>,
   { type, pairs, ruling, state, conditions, areCurrent }: CompiledQuery,
 ): Matcher | null => {
   const tests = testsOf(conditions)

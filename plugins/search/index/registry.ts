@@ -43,6 +43,8 @@ export interface Registry extends Extraction {
   readonly source: ExtractionSource
   /** Rows of versions that were just written. */
   readonly written: WrittenRows
+  /** What tells whether a compiled query is current, shared by all that a `state` has: most become outdated together. */
+  readonly meanings: WeakMap<Registry['state'], { readonly isCurrent: boolean }>
   /** True when rows of these types that were extracted with `earlier` are those that `source` makes. */
   hasSameRows(earlier: ExtractionSource, types: readonly string[]): boolean
   /** The layout that `source` writes, or an earlier one that is outdated: see layout.ts. */
@@ -159,6 +161,7 @@ export const openRegistry = async (options: RegistryOptions): Promise<Registry> 
       return source
     },
     written,
+    meanings: new WeakMap(),
     hasSameRows: (earlier, types) => sameRows(earlier, source, types),
     get layout() {
       return layout

@@ -164,6 +164,10 @@ test('a second Host or Content-Type, another host in the URL, another version of
       'two encodings',
       `${POST}Content-Encoding: gzip\r\nContent-Encoding: gzip\r\nContent-Length: 40\r\n\r\n${PATIENT}`,
     ],
+    [
+      'two criteria of a conditional create',
+      `${POST}If-None-Exist: identifier=a\r\nIf-None-Exist: identifier=b\r\nContent-Type: application/fhir+json\r\nContent-Length: 40\r\n\r\n${PATIENT}`,
+    ],
     ['two authorizations', `${METADATA}Authorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n`],
   ] as const) {
     const { answers, closed } = await exchange(base, head)
