@@ -44,6 +44,19 @@ for (const url of ['/metadata', '/metadata?mode=full', '/metadata?mode=normative
     assert.equal(wrong, [], JSON.stringify(wrong).slice(0, 2000))
   })
 
+test('_summary and _elements choose what is shown, and an element that is not there is refused', async () => {
+  const rest = await get('/metadata?_elements=rest')
+  assert.ok(rest.rest.length === 1 && rest.fhirVersion !== undefined, 'with what is mandatory')
+  assert.equal([rest.software, rest.meta.tag[0].code], [undefined, 'SUBSETTED'])
+  for (const summary of ['true', 'count']) {
+    const { software, text, meta } = await get(`/metadata?_summary=${summary}`)
+    assert.equal([software !== undefined, text, meta.tag[0].code], [true, undefined, 'SUBSETTED'])
+  }
+  assert.is((await get('/metadata?mode=terminology&_elements=kind')).codeSystem, undefined)
+  assertRefused(await server.inject('/metadata?_elements=foo'), { status: 400, code: 'not-supported' }, 'foo')
+  assert.match((await server.inject('/metadata?_pretty=true')).body, /^\{\n {2}"resourceType"/)
+})
+
 test('mode=normative leaves out what is for trial use; full is what is said without a mode', async () => {
   const typesOf = async (url: string): Promise<readonly string[]> =>
     (await get(url)).rest[0].resource.map(({ type }: Json) => type)

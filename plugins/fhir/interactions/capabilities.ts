@@ -6,9 +6,11 @@
 import { QueryParameterValue } from '../../search/service.ts'
 import { type CapabilityStatementParts, toCapabilityStatement } from '../capability.ts'
 import { checkAccept } from '../http/media.ts'
+import { isTransformed, present } from '../presentation/present.ts'
 import { readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { type TerminologyCapabilitiesParts, toTerminologyCapabilities } from '../terminology-capabilities.ts'
 import type { Answer } from './answer.ts'
+import { presentationOf } from './presentation-of.ts'
 import type { InteractionRequest } from './request.ts'
 
 const MODES = ['full', 'normative', 'terminology'] as const
@@ -25,13 +27,16 @@ export type Capabilities = (request: Pick<InteractionRequest, 'ctx' | 'headers' 
 export const createCapabilities =
   (parts: CapabilityStatementParts & TerminologyCapabilitiesParts): Capabilities =>
   async ({ ctx, headers, url }) => {
-    const { presentation, values } = readQueryParameters(url, ['mode'], readPrefer(headers.prefer).lenient)
+    const { lenient } = readPrefer(headers.prefer)
+    const { presentation, values } = readQueryParameters(url, ['mode'], lenient)
     const mode = readMode(values.get('mode'))
     checkAccept(headers.accept, presentation.format)
     const statement =
       mode === 'terminology'
         ? await toTerminologyCapabilities(parts, ctx)
         : toCapabilityStatement(parts, ctx, mode === 'normative')
-    const text = JSON.stringify(statement, null, presentation.pretty ? 2 : undefined)
-    return { status: 200, shows: 'text', text }
+    const type = parts.catalog.types.get(mode === 'terminology' ? 'TerminologyCapabilities' : 'CapabilityStatement')
+    const text = JSON.stringify(statement, null, type === undefined && presentation.pretty ? 2 : undefined)
+    if (type === undefined || !isTransformed(presentation)) return { status: 200, shows: 'text', text }
+    return { status: 200, shows: 'text', text: present(text, type, presentationOf(presentation, type, lenient)) }
   }
