@@ -2,7 +2,7 @@
 import type { Random } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Invocation, Operation, OperationParameter } from '../fhir/service.ts'
-import { type Jobs, newJobId, ownerOf } from '../jobs/service.ts'
+import { begunAnswer, type Jobs, newJobId, ownerOf } from '../jobs/service.ts'
 import { ExportBusy, ExportInBundle, ExportOff } from './errors.ts'
 import type { ExportSpec } from './export-spec.ts'
 import { readSpec, type SpecParts } from './read-spec.ts'
@@ -69,16 +69,7 @@ const kickOff = async (parts: ExportOperationParts, invocation: Invocation, leve
     await jobs.enqueue(transaction, { ...job, upto: store.closeTime() })
   })
   jobs.wake()
-  const url = `${request.baseUrl}/export/${id}`
-  const diagnostics = `The export has begun; ask for it at ${url}.`
-  return {
-    status: 202,
-    headers: { 'content-location': url },
-    resource: {
-      resourceType: 'OperationOutcome',
-      issue: [{ severity: 'information', code: 'informational', diagnostics }],
-    },
-  }
+  return begunAnswer('export', `${request.baseUrl}/export/${id}`)
 }
 
 const describe = ({ levels, definition, of, level, ...more }: (typeof LEVELS)[number]) => ({

@@ -8,8 +8,7 @@ import type { Resources } from '../fhir/service.ts'
 import {
   auditRefusals,
   emitJobAudit,
-  isJobId,
-  isOwner,
+  findOwnJob,
   type JobRow,
   type Jobs,
   type PollLimit,
@@ -43,12 +42,8 @@ interface Addressed {
 }
 
 /** The job, if it is the caller's and is still there. Throws 404. */
-const findOwn = async ({ jobs }: ExportRouteParts, ctx: RequestContext, id: string): Promise<JobRow> => {
-  const job = isJobId(id) ? await jobs.find(id) : undefined
-  if (job === undefined || job.kind !== EXPORT_KIND || job.state === 'cancelled' || !isOwner(job, ctx.caller))
-    throw ExportUnknown()
-  return job
-}
+const findOwn = ({ jobs }: ExportRouteParts, { caller }: RequestContext, id: string): Promise<JobRow> =>
+  findOwnJob(jobs, { id, kind: EXPORT_KIND, caller }, ExportUnknown)
 
 const isOver = ({ expires }: JobRow, clock: Clock): boolean => Number(expires) > 0 && Number(expires) <= clock.now()
 

@@ -2,7 +2,7 @@
 import type { Random } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Invocation, Operation } from '../fhir/service.ts'
-import { type Jobs, newJobId, ownerOf } from '../jobs/service.ts'
+import { begunAnswer, type Jobs, newJobId, ownerOf } from '../jobs/service.ts'
 import type { AllowedSources } from './allowed-sources.ts'
 import { ImportBusy, ImportInBundle, ImportOff } from './errors.ts'
 import { IMPORT_PARAMETERS, readImportSpec } from './read-import-spec.ts'
@@ -38,16 +38,7 @@ const kickOff = async ({ database, jobs, random, allowed, isType }: ImportOperat
     await jobs.enqueue(transaction, { ...job, upto: 0 })
   })
   jobs.wake()
-  const url = `${request.baseUrl}/import/${id}`
-  const diagnostics = `The import has begun; ask for it at ${url}.`
-  return {
-    status: 202,
-    headers: { 'content-location': url },
-    resource: {
-      resourceType: 'OperationOutcome',
-      issue: [{ severity: 'information', code: 'informational', diagnostics }],
-    },
-  }
+  return begunAnswer('import', `${request.baseUrl}/import/${id}`)
 }
 
 const DECLARED = {

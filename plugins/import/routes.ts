@@ -5,8 +5,7 @@ import type { Database } from '../database/service.ts'
 import {
   auditRefusals,
   emitJobAudit,
-  isJobId,
-  isOwner,
+  findOwnJob,
   type JobRow,
   type Jobs,
   type PollLimit,
@@ -37,9 +36,7 @@ interface Addressed {
 /** The job, if it is the caller's and is still there. Throws 404. */
 const findOwn = async ({ jobs, clock }: ImportRouteParts, { ctx, params }: FastifyRequest): Promise<JobRow> => {
   const { job: id } = params as Addressed['params']
-  const job = isJobId(id) ? await jobs.find(id) : undefined
-  if (job === undefined || job.kind !== IMPORT_KIND || job.state === 'cancelled' || !isOwner(job, ctx.caller))
-    throw ImportUnknown()
+  const job = await findOwnJob(jobs, { id, kind: IMPORT_KIND, caller: ctx.caller }, ImportUnknown)
   if (Number(job.expires) > 0 && Number(job.expires) <= clock.now()) throw ImportUnknown()
   return job
 }

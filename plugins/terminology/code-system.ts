@@ -2,6 +2,7 @@
  * A CodeSystem ready for queries: its concepts by code, with their parents and children.
  * https://hl7.org/fhir/R4/codesystem.html
  */
+import { changedAt } from './changed-at.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -163,7 +164,7 @@ export const readCodeSystem = (resource: Json): CodeSystem => {
     url: String(resource.url),
     version: textOf(resource.version),
     name: textOf(resource.name),
-    changed: textOf(resource.date) ?? textOf((resource.meta as Json | undefined)?.lastUpdated),
+    changed: changedAt(resource),
     supplements: textOf(resource.supplements),
     language: textOf(resource.language),
     content: textOf(resource.content) ?? 'not-present',

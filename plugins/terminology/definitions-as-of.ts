@@ -3,13 +3,8 @@
  * `date` of https://hl7.org/fhir/R4/valueset-operation-expand.html
  */
 import { readDateRange } from '../model/service.ts'
-import { type FindDefinition, type Json, NotExpandableHere } from './expansion-contract.ts'
-
-/** When a definition was changed last, as it says itself, or as it was stored. */
-export const changedAt = ({ date, meta }: Json): string | undefined => {
-  const text = date ?? (meta as Json | undefined)?.lastUpdated
-  return typeof text === 'string' ? text : undefined
-}
+import { changedAt } from './changed-at.ts'
+import { type FindDefinition, NotExpandableHere } from './expansion-contract.ts'
 
 /** Why a definition cannot be used as it was at `asOf`, in microseconds; undefined where it can. */
 export const whyNotAsOf = (name: string, changed: string | undefined, asOf: number): string | undefined => {

@@ -110,15 +110,15 @@ export const createCommitGroup = (parts: CommitGroupParts): (() => Promise<void>
     let atEnd: BeforeCommitWork | undefined
     let isCommitted = false
     // After thousands of changes each of these steps takes some ten milliseconds; between them the event loop runs.
-    const breathe = createPause()
+    const pause = createPause()
     try {
       if (waiting.every((job) => job.isAsynchronous)) open.lowerLevel()
       open.begin()
       await runJobs(done, mark)
-      await breathe()
+      await pause()
       atEnd = await closeJobs(done)
       insertBuffer.persist()
-      await breathe()
+      await pause()
       open.commit()
       isCommitted = true
       insertBuffer.committed()
@@ -140,10 +140,10 @@ export const createCommitGroup = (parts: CommitGroupParts): (() => Promise<void>
     const answers = done.map(notify)
     atEnd.finished(true)
     parts.onCommitted(done)
-    await breathe()
+    await pause()
     for (const answer of answers) answer()
     parts.onDone(done)
-    const pause = parts.onGroup()
-    if (pause !== undefined) await pause
+    const next = parts.onGroup()
+    if (next !== undefined) await next
   }
 }

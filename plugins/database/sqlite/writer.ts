@@ -85,8 +85,8 @@ export const createWriter = (parts: WriterParts): Writer => {
       open.lowerLevel()
       open.begin()
       // Reads of committed rows continue between the parts; writers wait. With a single handle reads wait, too.
-      const breathe = createPause()
-      for (const _part of insertBuffer.flush()) await (parts.isReadApart ? new Promise(setImmediate) : breathe())
+      const pause = createPause()
+      for (const _part of insertBuffer.flush()) await (parts.isReadApart ? new Promise(setImmediate) : pause())
       open.commit()
       insertBuffer.committed()
     } catch (error) {

@@ -1,7 +1,7 @@
 /** The value set of a terminology operation: in the URL, in the body, or named by `url` or `context`. */
 import type { Invocation, OperationParameter } from '../../fhir/service.ts'
 import { joinVersion } from '../canonical.ts'
-import { changedAt } from '../definitions-as-of.ts'
+import { changedAt } from '../changed-at.ts'
 import { ContextUnknown, InputMissing, InputValue, ValueSetUnknown } from '../errors.ts'
 import type { Expanded, Json } from '../expansion-contract.ts'
 import type { SystemVersions } from '../system-versions.ts'
