@@ -1,6 +1,7 @@
 /** The first-party plugins. Needs decide the order; where they leave it open, this list does. */
 import type { AnyPlugin } from '../kernel/index.ts'
 import audit from './audit/index.ts'
+import backup from './backup/index.ts'
 import cluster from './cluster/index.ts'
 import cors from './cors/index.ts'
 import database from './database/index.ts'
@@ -51,5 +52,6 @@ export const firstParty: readonly AnyPlugin[] = [
   metrics, // and measures it
   cors, // announces to browsers whose pages may read all of that
   audit, // records what all the others did
+  backup, // notes in that trail where its database was restored
   probes, // may show what all others report
 ]
