@@ -88,7 +88,7 @@ const KEYS: Readonly<Record<string, Row>> = {
   'export.dir': { plugin: 'export', kind: 'string', flag: 'export-dir' },
   'terminology.urls': { plugin: 'terminology', kind: 'strings', flag: 'terminology' },
   'features.trace_engine': { plugin: 'trace', kind: 'boolean', flag: 'trace-engine' },
-  'features.sdc_archiver': { plugin: 'sdc', kind: 'boolean', flag: 'sdc-archiver' },
+  'features.sdc_archiver': { plugin: 'sdc-archiver', kind: 'boolean', flag: 'sdc-archiver' },
   'metering.enabled': { plugin: 'metering', kind: 'boolean', default: true },
   'request_log.enabled': { plugin: 'request-log', kind: 'boolean', default: true },
   'request_log.store': { plugin: 'request-log', kind: 'boolean' },
