@@ -25,9 +25,11 @@ import storage from './storage/index.ts'
 import subscriptions from './subscriptions/index.ts'
 import sync from './sync/index.ts'
 import terminology from './terminology/index.ts'
+import trace from './trace/index.ts'
 import validation from './validation/index.ts'
 
 export const firstParty: readonly AnyPlugin[] = [
+  trace, // sees what all the others do
   database, // everything else stores in it
   packages, // what resource types there are
   model, // what those types consist of
