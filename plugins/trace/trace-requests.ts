@@ -17,12 +17,14 @@ export interface TraceRequestsParts {
   readonly kept: KeptTraces
   readonly clock: Clock
   readonly random: Random
+  /** Undefined where no endpoint is set: then only requests that ask for it are traced. */
+  readonly send: ((trace: Trace) => void) | undefined
 }
 
-export const traceRequests = ({ hooks, run, traces, kept, clock, random }: TraceRequestsParts): void => {
+export const traceRequests = ({ hooks, run, traces, kept, clock, random, send }: TraceRequestsParts): void => {
   hooks.arrive.tap({ name: 'begin', stage: FIRST }, (request) => {
-    const isAsked = request.headers['x-trace'] !== undefined
-    const trace = isAsked ? new Trace({ id: random.id(), request, now: () => clock.monotonic() }) : undefined
+    const isTraced = send !== undefined || request.headers['x-trace'] !== undefined
+    const trace = isTraced ? new Trace({ id: random.id(), request, now: () => clock.monotonic() }) : undefined
     traces.enter(request, trace)
     return undefined
   })
@@ -34,8 +36,9 @@ export const traceRequests = ({ hooks, run, traces, kept, clock, random }: Trace
   // Behind all others: one who is refused by them anyway is not told of traces.
   hooks.admit.tapPromise({ name: 'keep', stage: LAST }, (request) => {
     const trace = traces.of(request)
-    if (trace === undefined) return undefined
-    if (request.headers['x-trace'] !== '1') return TraceHeader()
+    const asked = request.headers['x-trace']
+    if (trace === undefined || asked === undefined) return undefined
+    if (asked !== '1') return TraceHeader()
     const checked = checkMayTrace(run, request)
     return checked instanceof Promise ? checked.then(() => keep(request, trace)) : keep(request, trace)
   })
@@ -50,6 +53,7 @@ export const traceRequests = ({ hooks, run, traces, kept, clock, random }: Trace
     const trace = traces.of(request)
     if (trace === undefined) return
     trace.close(status, duration)
+    send?.(trace)
     // The other server has answered, and its answer names its own trace.
     if (relayed === 'sent') kept.remove(trace)
   })

@@ -15,6 +15,15 @@ export interface Step {
   ended: Details | undefined
 }
 
+/** What is said of the request. */
+export interface About {
+  /** X-Request-Id. */
+  readonly request: string
+  readonly method: string
+  readonly route: string | undefined
+  readonly requestClass: string
+}
+
 export interface TraceParts {
   readonly id: string
   readonly request: RequestContext
@@ -38,26 +47,37 @@ export class Trace {
   /** Names its client, once that is known. */
   client: string | undefined
   readonly steps: Step[] = []
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number
   /** Not the request itself, which has a token and keeps the connection in memory. */
-  readonly #about: object
+  readonly about: About
+  /** Headers of https://www.w3.org/TR/trace-context/ as they were sent. */
+  readonly parent: Readonly<Record<string, string>>
   readonly #now: () => number
   readonly #began: number
   #bytes = 0
-  #dropped = 0
-  #end: { readonly status: number; readonly duration: number } | undefined
+  /** Steps that were left out. */
+  dropped = 0
+  /** Once the request has been answered; `duration` in milliseconds. */
+  answered: { readonly status: number; readonly duration: number } | undefined
 
   constructor({ id, request, now }: TraceParts) {
     this.id = id
-    const { startedAt, method, route, requestClass } = request
-    const time = new Date(startedAt).toISOString()
-    this.#about = { request: request.id, time, method, route, class: requestClass }
+    const { startedAt, method, route, requestClass, headers } = request
+    const { traceparent, tracestate } = headers
+    this.startedAt = startedAt
+    this.about = { request: request.id, method, route, requestClass }
+    this.parent = {
+      ...(typeof traceparent === 'string' && { traceparent }),
+      ...(typeof tracestate === 'string' && { tracestate }),
+    }
     this.#now = now
     this.#began = now()
   }
 
   /** False once the request has been answered: what goes on then is no part of it. */
   get isOpen(): boolean {
-    return this.#end === undefined
+    return this.answered === undefined
   }
 
   /** Undefined where the step is left out. */
@@ -65,7 +85,7 @@ export class Trace {
     if (!this.isOpen) return undefined
     this.#bytes += JSON.stringify(details).length + END_BYTES
     if (this.#bytes > MAX_TRACE_BYTES) {
-      this.#dropped += 1
+      this.dropped += 1
       return undefined
     }
     const step: Step = { kind, at: this.#now() - this.#began, ms: undefined, details, ended: undefined }
@@ -106,19 +126,24 @@ export class Trace {
   }
 
   close(status: number, duration: number): void {
-    this.#end = { status, duration }
+    this.answered = { status, duration }
   }
 
   toJson(): object {
-    const { id, client, steps } = this
+    const { id, client, steps, startedAt } = this
+    const { request, method, route, requestClass } = this.about
     return {
       id,
-      ...this.#about,
+      request,
+      time: new Date(startedAt).toISOString(),
+      method,
+      route,
+      class: requestClass,
       client,
-      ...(this.#end === undefined
+      ...(this.answered === undefined
         ? { finished: false }
-        : { finished: true, status: this.#end.status, ms: rounded(this.#end.duration) }),
-      dropped: this.#dropped,
+        : { finished: true, status: this.answered.status, ms: rounded(this.answered.duration) }),
+      dropped: this.dropped,
       steps: steps.map(({ kind, at, ms, details, ended }) => ({
         kind,
         at: rounded(at),
