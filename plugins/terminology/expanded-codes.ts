@@ -1,5 +1,5 @@
 /** The codes of a value set, each in every version of its code system that the value set names. */
-import type { Concept, Designation } from './code-system.ts'
+import type { ConceptFacts, Designation } from './code-system.ts'
 import { TooManyCodes } from './errors.ts'
 
 export interface ExpandedCode {
@@ -22,7 +22,7 @@ export interface ExpandedCode {
    */
   readonly isUnknown: boolean
   /** The concept in its code system; undefined where this server does not have that. */
-  readonly concept: Concept | undefined
+  readonly concept: ConceptFacts | undefined
 }
 
 /** A value set with more codes is not expanded for any purpose. */

@@ -1,4 +1,5 @@
 /** Puts the codes of an expansion below the codes that are above them in their code system. */
+import type { Concept } from '../code-system.ts'
 import type { ExpandedCode } from '../expanded-codes.ts'
 
 export interface Nested {
@@ -25,7 +26,7 @@ export const nest = (codes: readonly ExpandedCode[]): readonly Nested[] => {
   const nodes = codes.map((one): Node => ({ one, below: [], parent: undefined }))
   const byConcept = new Map(nodes.flatMap((node) => (node.one.concept === undefined ? [] : [[node.one.concept, node]])))
   for (const node of nodes) {
-    for (const concept of node.one.concept?.parents ?? []) {
+    for (const concept of (node.one.concept as Concept | undefined)?.parents ?? []) {
       const parent = byConcept.get(concept)
       if (parent === undefined || isBelow(parent, node)) continue
       node.parent = parent
