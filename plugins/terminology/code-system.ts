@@ -48,6 +48,7 @@ export interface SystemHeader {
   readonly url: string
   readonly version: string | undefined
   readonly name: string | undefined
+  readonly status: string | undefined
   /** When it was changed last, a dateTime. */
   readonly changed: string | undefined
   /** The canonical of the code system that this one is a supplement of. */
@@ -181,6 +182,7 @@ export const readCodeSystem = (resource: Json): CodeSystem => {
     url: String(resource.url),
     version: textOf(resource.version),
     name: textOf(resource.name),
+    status: textOf(resource.status),
     changed: changedAt(resource),
     supplements: textOf(resource.supplements),
     language: textOf(resource.language),

@@ -11,8 +11,8 @@ import type { PlaceSet } from './place-set.ts'
 export interface ConceptSource extends SystemHeader {
   /** Number of concepts. Their places are 0 to size - 1, in the order of the code system. */
   readonly size: number
-  /** Whether it is asked of the tables, so that its concepts should not be enumerated without need. */
-  readonly isIndexed: boolean
+  /** Its number in the index; undefined for one in memory, whose concepts may be enumerated. */
+  readonly id: number | undefined
   /** The concept of a code, compared without case where the system is not case-sensitive. */
   find(code: string): MaybePromise<ConceptFacts | undefined>
   /** The same of many codes, by the code as it was asked. Unknown ones are left out. */

@@ -87,3 +87,9 @@ export const LoadRunning = defineError(
   'conflict',
   'The source "%s" is being loaded already. Wait until that load has ended.',
 )
+export const PageNeeded = defineError(
+  'terminology/page-needed',
+  400,
+  'too-costly',
+  '$expand: the value set "%s" has more codes than the %s that an answer may have. Ask for pages, with count and offset.',
+)

@@ -7,12 +7,12 @@ import { matchesText, toMatchText } from './match-text.ts'
 import { PlaceSet } from './place-set.ts'
 
 export interface MemorySource extends ConceptSource {
-  readonly isIndexed: false
+  readonly id: undefined
   readonly system: CodeSystem
   find(code: string): Concept | undefined
 }
 
-export const isInMemory = (source: ConceptSource): source is MemorySource => !source.isIndexed
+export const isInMemory = (source: ConceptSource): source is MemorySource => source.id === undefined
 
 export const createMemorySource = (system: CodeSystem): MemorySource => {
   const { concepts: byCode, find, ...header } = system
@@ -32,7 +32,7 @@ export const createMemorySource = (system: CodeSystem): MemorySource => {
   const codesOf = (list: Iterable<Concept>): readonly string[] => Array.from(list, ({ code }) => code)
   return {
     ...header,
-    ...{ system, size, isIndexed: false, find },
+    ...{ system, size, id: undefined, find },
     findAll(codes) {
       const found = new Map<string, Concept>()
       for (const code of codes) {

@@ -137,7 +137,7 @@ export const createIndexedSource = (
 
   return {
     ...header,
-    ...{ size, isIndexed: true, findAll },
+    ...{ id, size, findAll },
     async find(code) {
       const row = chosen(code, await database.all<ConceptRow>(readConcept, [id, keyOf(code)]))
       return row === undefined ? undefined : toConcept(row)

@@ -56,8 +56,8 @@ export const createLoadConcepts = (
   const opened = async (system: LoadedSystem): Promise<SystemRow> => {
     const { source, name, edition } = system
     const rows = await database.all<SystemRow>(readNamed, [source, name])
-    const open = rows.filter(({ state, ended }) => state === 'building' && ended === 0)
-    const same = open.find((row) => row.edition === edition && row.header === JSON.stringify(system.header))
+    const header = JSON.stringify(system.header)
+    const same = rows.find((row) => row.state === 'building' && row.edition === edition && row.header === header)
     if (same === undefined) return writer.begin(system)
     await writer.rewind(same)
     return same

@@ -40,7 +40,8 @@ export const HEAD = 200
 
 /** `stored`: a resource of this server; `package`: a definition of a package; the others were put in by `load`. */
 export type SystemSource = 'stored' | 'package' | 'pull' | 'load'
-export type SystemState = 'building' | 'ready'
+/** `ended`: its rows are removed after a while. */
+export type SystemState = 'building' | 'ready' | 'ended'
 
 export interface SystemRow {
   readonly id: number
@@ -50,13 +51,12 @@ export interface SystemRow {
   readonly state: SystemState
   readonly batches: number
   readonly size: number
-  readonly ended: number
   readonly url: string
   readonly version: string
   /** JSON of the header. */
   readonly header: string
 }
-const SYSTEM = 'id, source, name, edition, state, batches, size, ended, url, version, header'
+const SYSTEM = 'id, source, name, edition, state, batches, size, url, version, header'
 
 export const takeNumber = sql(
   'terminology.number',
@@ -66,26 +66,32 @@ export const readIndexedPackages = sql('terminology.packages', 'SELECT packages 
 export const setIndexedPackages = sql('terminology.set-packages', 'UPDATE tx_mark SET packages = ? WHERE id = 1')
 export const insertSystem = sql(
   'terminology.insert-system',
-  `INSERT INTO tx_system (${SYSTEM}) VALUES (?, ?, ?, ?, 'building', 0, 0, 0, ?, ?, ?)`,
+  `INSERT INTO tx_system (${SYSTEM}, ended) VALUES (?, ?, ?, ?, 'building', 0, 0, ?, ?, ?, 0)`,
 )
 export const readSystem = sql('terminology.system', `SELECT ${SYSTEM} FROM tx_system WHERE id = ?`)
 export const readNamed = sql('terminology.named', `SELECT ${SYSTEM} FROM tx_system WHERE source = ? AND name = ?`)
 /** Those that were loaded, in the order of their loads. */
 export const readLoaded = sql(
   'terminology.loaded',
-  `SELECT ${SYSTEM} FROM tx_system WHERE url = ? AND source IN ('pull', 'load') AND state = 'ready' AND ended = 0 ORDER BY id`,
+  `SELECT ${SYSTEM} FROM tx_system WHERE url = ? AND source IN ('pull', 'load') AND state = 'ready' ORDER BY id`,
 )
 export const readBuilding = sql(
   'terminology.building',
-  `SELECT ${SYSTEM} FROM tx_system WHERE state = 'building' AND ended = 0 ORDER BY id`,
+  `SELECT ${SYSTEM} FROM tx_system WHERE state = 'building' ORDER BY id`,
 )
 export const readEnded = sql(
   'terminology.ended',
-  `SELECT ${SYSTEM} FROM tx_system WHERE ended > 0 AND ended <= ? ORDER BY id`,
+  `SELECT ${SYSTEM} FROM tx_system WHERE state = 'ended' AND ended <= ? ORDER BY id`,
 )
 export const setProgress = sql('terminology.progress', 'UPDATE tx_system SET batches = ?, size = ? WHERE id = ?')
-export const setReady = sql('terminology.ready', "UPDATE tx_system SET state = 'ready' WHERE id = ?")
-export const endSystem = sql('terminology.end', 'UPDATE tx_system SET ended = ? WHERE id = ? AND ended = 0')
+export const setReady = sql(
+  'terminology.ready',
+  "UPDATE tx_system SET state = 'ready' WHERE id = ? AND state = 'building'",
+)
+export const endSystem = sql(
+  'terminology.end',
+  "UPDATE tx_system SET state = 'ended', ended = ? WHERE id = ? AND state <> 'ended'",
+)
 export const deleteSystem = sql('terminology.delete-system', 'DELETE FROM tx_system WHERE id = ?')
 
 /** One parameter is JSON: an array of rows, each an array of the columns behind `system`. */
