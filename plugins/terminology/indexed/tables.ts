@@ -79,6 +79,11 @@ export const readBuilding = sql(
   'terminology.building',
   `SELECT ${SYSTEM} FROM tx_system WHERE state = 'building' ORDER BY id`,
 )
+/** Definitions of packages in the index. */
+export const readPackaged = sql(
+  'terminology.packaged',
+  "SELECT DISTINCT name FROM tx_system WHERE source = 'package' AND state <> 'ended' ORDER BY name",
+)
 export const readEnded = sql(
   'terminology.ended',
   `SELECT ${SYSTEM} FROM tx_system WHERE state = 'ended' AND ended <= ? ORDER BY id`,
