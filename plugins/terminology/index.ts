@@ -14,6 +14,7 @@ import { createFindStored } from './stored-canonicals.ts'
 import { createTerminology } from './terminology.ts'
 
 const OURS = new Set(['ValueSet', 'CodeSystem'])
+const NOTES = new Set(['packages', 'terminology'])
 
 export default definePlugin({
   name: 'terminology',
@@ -35,7 +36,7 @@ export default definePlugin({
     feed.listen({
       name: 'expansions',
       commit({ published }) {
-        if (published.some((one) => (isNote(one) ? one.about === 'packages' : OURS.has(one.type)))) terminology.forget()
+        if (published.some((one) => (isNote(one) ? NOTES.has(one.about) : OURS.has(one.type)))) terminology.forget()
       },
       gap: () => terminology.forget(),
     })

@@ -3,7 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type AnyPlugin, definePlugin } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
-import { Database, type MaybePromise, sql } from '../../../plugins/database/service.ts'
+import { ChangeFeed, Database, isNote, type MaybePromise, sql } from '../../../plugins/database/service.ts'
 import terminology from '../../../plugins/terminology/index.ts'
 import { type LoadedConcept, type LoadedSystem, TerminologyIndex } from '../../../plugins/terminology/service.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
@@ -171,12 +171,19 @@ test('a load goes on behind the last whole batch, and takes the place of the one
     }
   const lookup = (code: string): Promise<string> => displayOf(server, code, LOADED)
   assert.is(await lookup('L5'), '404')
+  const notes: string[] = []
+  server.get(ChangeFeed).listen({
+    name: 'test',
+    commit: ({ published }) => void notes.push(...published.filter(isNote).map(({ about }) => about)),
+    gap: () => undefined,
+  })
   await index.load(
     loaded('one'),
     batches('one', () => false),
   )
   assert.is(await lookup('L5'), 'one 5')
-  await server.inject(`/CodeSystem/$lookup?system=${LOADED}&code=L5`)
+  await until(() => notes.length > 0, WAIT_MS, 'the note to other servers')
+  assert.equal(notes, ['terminology'])
 
   asked.length = 0
   const failing = batches('two', (number) => number === 1)
