@@ -34,17 +34,21 @@ const JSON_TEXTS = {
   postgres: '(SELECT jsonb_array_elements_text(CAST(? AS jsonb)))',
 }
 
+/** PostgreSQL looks each member of an array up in an index; a join with a list it may make by reading the whole table. */
+const ANY_TEXT = 'ANY (ARRAY(SELECT jsonb_array_elements_text(CAST(? AS jsonb))))'
+const ANY_NUMBER = 'ANY (ARRAY(SELECT CAST(jsonb_array_elements_text(CAST(? AS jsonb)) AS integer)))'
+
 export const readConcept = sql(
   'terminology.concept',
   `SELECT ${COLUMNS} FROM tx_concept c ${DETAIL} WHERE c.system = ? AND c.key = ?`,
 )
 export const readConcepts = sql('terminology.concepts', {
   sqlite: `SELECT w.value AS asked, ${COLUMNS} FROM json_each(?) w CROSS JOIN tx_concept c ${DETAIL} WHERE c.system = ? AND c.key = w.value`,
-  postgres: `SELECT w.value AS asked, ${COLUMNS} FROM jsonb_array_elements_text(CAST(? AS jsonb)) w(value) JOIN tx_concept c ON c.key = w.value ${DETAIL} WHERE c.system = ?`,
+  postgres: `SELECT c.key AS asked, ${COLUMNS} FROM tx_concept c ${DETAIL} WHERE c.key = ${ANY_TEXT} AND c.system = ?`,
 })
 export const readPlaces = sql('terminology.places', {
   sqlite: `SELECT ${COLUMNS} FROM json_each(?) w CROSS JOIN tx_concept c ${DETAIL} WHERE c.system = ? AND c.place = w.value`,
-  postgres: `SELECT ${COLUMNS} FROM jsonb_array_elements_text(CAST(? AS jsonb)) w(value) JOIN tx_concept c ON c.place = CAST(w.value AS integer) ${DETAIL} WHERE c.system = ?`,
+  postgres: `SELECT ${COLUMNS} FROM tx_concept c ${DETAIL} WHERE c.place = ${ANY_NUMBER} AND c.system = ?`,
 })
 export const readParentCodes = sql(
   'terminology.parents',
@@ -57,8 +61,7 @@ export const readChildCodes = sql(
 export const readParentPlaces = sql('terminology.parent-places', {
   sqlite:
     'SELECT e.child, e.parent FROM json_each(?) w CROSS JOIN tx_edge e WHERE e.system = ? AND e.child = w.value ORDER BY e.child, e.n',
-  postgres:
-    'SELECT e.child, e.parent FROM jsonb_array_elements_text(CAST(? AS jsonb)) w(value) JOIN tx_edge e ON e.child = CAST(w.value AS integer) WHERE e.system = ? ORDER BY e.child, e.n',
+  postgres: `SELECT e.child, e.parent FROM tx_edge e WHERE e.child = ${ANY_NUMBER} AND e.system = ? ORDER BY e.child, e.n`,
 })
 
 // CROSS JOIN keeps SQLite from going through all edges at each step. UNION visits each concept once, so a hierarchy that
@@ -154,5 +157,5 @@ export const PROPERTY_VALUES = valueStatements('property', 'tx_property p WHERE 
  */
 export const selectByProperty = listed('property-heads', {
   sqlite: `SELECT p.place FROM json_each(?) h CROSS JOIN tx_property p INDEXED BY tx_property_value WHERE p.system = ? AND p.name = ? AND p.head = h.value AND p.value IN ${JSON_TEXTS.sqlite}`,
-  postgres: `SELECT p.place FROM jsonb_array_elements_text(CAST(? AS jsonb)) h(value) JOIN tx_property p ON p.head = h.value WHERE p.system = ? AND p.name = ? AND p.value IN ${JSON_TEXTS.postgres}`,
+  postgres: `SELECT p.place FROM tx_property p WHERE p.head = ${ANY_TEXT} AND p.system = ? AND p.name = ? AND p.value IN ${JSON_TEXTS.postgres}`,
 })
