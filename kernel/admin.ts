@@ -9,7 +9,8 @@ import type { Interaction, RequestContext } from './context.ts'
 import { AdminRestricted, MethodRefused } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import { toServerError } from './outcome.ts'
-import { extentOf, type Restriction, Ruling } from './ruling.ts'
+import { extentOf, type Restriction } from './restriction.ts'
+import { Ruling } from './ruling.ts'
 
 export interface AdminAnswer {
   readonly type: string

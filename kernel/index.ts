@@ -66,7 +66,6 @@ export {
 export { type ProgressLine, type ProgressStep, progressLine } from './progress-line.ts'
 export type { RawBody } from './raw-body.ts'
 export type { Readiness } from './readiness.ts'
-export type { RouteConfig } from './route-config.ts'
 export {
   ALL,
   type Compartment,
@@ -77,8 +76,9 @@ export {
   type Restriction,
   type Right,
   type Rights,
-  Ruling,
-} from './ruling.ts'
+} from './restriction.ts'
+export type { RouteConfig } from './route-config.ts'
+export { Ruling } from './ruling.ts'
 export { type ErrorExtras, isServerError, ServerError } from './server-error.ts'
 export type { ServerRequest } from './server-request.ts'
 export { defineService, type Service } from './services.ts'
