@@ -75,3 +75,21 @@ export const InputNegative = defineError(
   'value',
   '$expand: %s is %s; it takes 0 or more.',
 )
+export const CodeTwice = defineError(
+  'terminology/code-twice',
+  400,
+  'duplicate',
+  'The code system "%s" cannot be loaded: a code of batch %s is there twice. Leave one of them out.',
+)
+export const LoadRunning = defineError(
+  'terminology/load-running',
+  409,
+  'conflict',
+  'The source "%s" is being loaded already. Wait until that load has ended.',
+)
+export const PageNeeded = defineError(
+  'terminology/page-needed',
+  400,
+  'too-costly',
+  '$expand: the value set "%s" has more codes than the %s that an answer may have. Ask for pages, with count and offset.',
+)

@@ -5,8 +5,9 @@
  */
 import type { Operation, OperationParameter } from '../../fhir/service.ts'
 import { joinVersion } from '../canonical.ts'
+import type { Expansion } from '../code-set.ts'
 import { InputMissing } from '../errors.ts'
-import type { Expansion } from '../expanded-codes.ts'
+
 import { preferring } from '../system-versions.ts'
 import type { ExpansionService } from '../terminology.ts'
 import { DATE } from './as-of-input.ts'
@@ -36,7 +37,7 @@ const inValueSet = (terminology: ExpansionService, { name, expand }: RequestedVa
   const expansions = new Map<string, Promise<Expansion>>()
   /** Where the value set names no version, the version of the coding is used if this server has it. */
   const expansionFor = async ({ system = '', version }: InputCoding): Promise<Expansion> => {
-    const isHere = version !== undefined && (await terminology.codeSystem(`${system}|${version}`)) !== undefined
+    const isHere = version !== undefined && (await terminology.source(`${system}|${version}`)) !== undefined
     const key = isHere ? `${system}|${version}` : ''
     const expanded = async () => (await expand(isHere ? preferring(system, version) : undefined)).expansion
     const made = expansions.get(key) ?? expanded()
@@ -47,7 +48,7 @@ const inValueSet = (terminology: ExpansionService, { name, expand }: RequestedVa
     const { system, version, code = '' } = coding
     if (system === undefined) return { coding, why: withoutSystem(coding) }
     const expansion = await expansionFor(coding)
-    const versions = expansion.find(system, code).filter(({ isUnknown }) => !isUnknown)
+    const versions = (await expansion.find(system, code)).filter(({ isUnknown }) => !isUnknown)
     const fits = versions.filter((one) => version === undefined || one.version === undefined || one.version === version)
     const [one] = fits
     if (one !== undefined) return { coding, one }
@@ -151,14 +152,14 @@ export const validateInCodeSystem = (terminology: ExpansionService): Operation =
       const isOther = version !== undefined && version !== own.version
       // A coding with another version is checked in that version, if the request names none.
       const isFree = !isOfInstance && named.version === undefined
-      const other = isOther && isFree ? await terminology.codeSystem(joinVersion(system, version)) : undefined
+      const other = isOther && isFree ? await terminology.source(joinVersion(system, version)) : undefined
       const used = isOther ? (other !== undefined && TELLING.has(other.content) ? other : undefined) : own
       if (used === undefined)
         return {
           coding,
           why: `${nameOf(whole)} is of version ${version?.slice(0, 100)} of its code system, and the one asked is ${own.version ?? 'without a version'}.`,
         }
-      const concept = used.find(code)
+      const concept = await used.find(code)
       if (concept !== undefined) return { coding, one: ofSystem(used, concept) }
       if (used.content === 'fragment') return { coding, perhaps: notInFragment(whole) }
       return { coding, why: `${nameOf(whole)} is not in the code system ${joinVersion(system, version)}.` }
