@@ -93,3 +93,15 @@ export const PageNeeded = defineError(
   'too-costly',
   '$expand: the value set "%s" has more codes than the %s that an answer may have. Ask for pages, with count and offset.',
 )
+export const PullAway = defineError(
+  'terminology/pull-away',
+  503,
+  'transient',
+  'The terminology server at %s does not answer: %s. What was pulled before stays in use; pull again later.',
+)
+export const PullRefused = defineError(
+  'terminology/pull-refused',
+  500,
+  'exception',
+  'Terminology cannot be pulled from %s: %s. What was pulled before stays in use; check [terminology] urls.',
+)

@@ -1,14 +1,16 @@
-/** Finds value sets and code systems by canonical: stored resources win over those of packages. */
+/** Finds value sets and code systems by canonical: stored resources win over those of packages, and these over pulled ones. */
 import { LRUCache } from 'lru-cache'
 import type { CurrentResource } from '../fhir/service.ts'
 import type { Definition, Definitions } from '../packages/service.ts'
 import { type Canonical, readCanonical } from './canonical.ts'
 import { type CodeSystem, readCodeSystem } from './code-system.ts'
+import { compareDefinitions } from './compare-definitions.ts'
 import type { ConceptSource } from './concept-source.ts'
 import type { FindDefinition } from './expansion-contract.ts'
 import type { Freshness } from './freshness.ts'
 import type { IndexReader } from './indexed/index-reader.ts'
 import { createMemorySource, isInMemory } from './memory-source.ts'
+import type { PulledDefinitions } from './pull/pulled-definitions.ts'
 import type { FindStored } from './stored-canonicals.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -34,6 +36,7 @@ export interface FinderParts {
   readonly definitions: Definitions
   readonly stored: FindStored
   readonly index: IndexReader
+  readonly pulled: PulledDefinitions
   readonly freshness: Freshness
 }
 
@@ -42,14 +45,22 @@ interface Reading<T> {
   stored(held: CurrentResource): T | Promise<T>
   loaded?(canonical: Canonical): Promise<T | undefined>
   packaged(definition: Definition): T | Promise<T>
+  pulled(canonical: Canonical, json: string | undefined): T | undefined | Promise<T | undefined>
 }
 
 const JSON_READING: Reading<Json> = {
   stored: (held) => held.parse(),
   packaged: ({ json }) => JSON.parse(json) as Json,
+  pulled: (_canonical, json) => (json === undefined ? undefined : (JSON.parse(json) as Json)),
 }
 
-export const createDefinitionFinder = ({ definitions, stored, index, freshness }: FinderParts): DefinitionFinder => {
+export const createDefinitionFinder = ({
+  definitions,
+  stored,
+  index,
+  pulled,
+  freshness,
+}: FinderParts): DefinitionFinder => {
   const sources = new LRUCache<string, { readonly source: ConceptSource; readonly at: number }>({
     maxSize: MAX_CONCEPTS,
     sizeCalculation: ({ source }) => 1 + (isInMemory(source) ? source.size : 0),
@@ -72,8 +83,8 @@ export const createDefinitionFinder = ({ definitions, stored, index, freshness }
     const own = (await stored(type, url, version, reading.stored)) ?? (await reading.loaded?.({ url, version }))
     if (own !== undefined) return own
     const found = await definitions.find(type, url, version)
-    if (found === undefined || (version !== undefined && found.version !== version)) return undefined
-    return reading.packaged(found)
+    if (found !== undefined && (version === undefined || found.version === version)) return reading.packaged(found)
+    return reading.pulled({ url, version }, await pulled.find(type, { url, version }))
   }
   /** R4 has code systems whose url holds a bar: a name counts whole before it counts as a url with a version. */
   const findAs = async <T extends object>(
@@ -104,6 +115,12 @@ export const createDefinitionFinder = ({ definitions, stored, index, freshness }
       const source = createMemorySource(readCodeSystem(JSON.parse(definition.json) as Json))
       index.missedPackaged(definition, source.size)
       return source
+    },
+    async pulled(canonical, json) {
+      const large = await index.pulled(canonical)
+      if (json === undefined) return large
+      const small = createMemorySource(readCodeSystem(JSON.parse(json) as Json))
+      return large !== undefined && compareDefinitions(large, small) < 0 ? large : small
     },
   }
 

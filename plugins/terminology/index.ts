@@ -3,13 +3,17 @@ import { definePlugin } from '../../kernel/index.ts'
 import { ChangeFeed, Database, isNote } from '../database/service.ts'
 import { Fhir, Resources } from '../fhir/service.ts'
 import { Definitions } from '../packages/service.ts'
+import { terminologySection } from './config.ts'
 import * as errors from './errors.ts'
 import { createDefinitionFinder } from './find.ts'
 import { createFreshness } from './freshness.ts'
 import { openIndex } from './indexed/open-index.ts'
 import { terminologyMigrations } from './indexed/tables.ts'
 import { terminologyOperations } from './operations/operations.ts'
-import { Terminology, TerminologyIndex } from './service.ts'
+import { inTurn } from './pull/in-turn.ts'
+import { createPuller } from './pull/puller.ts'
+import { PULL_TABLES } from './pull/tables.ts'
+import { Terminology, TerminologyIndex, TerminologyPull } from './service.ts'
 import { createFindStored } from './stored-canonicals.ts'
 import { createTerminology } from './terminology.ts'
 
@@ -19,33 +23,37 @@ const NOTES = new Set(['packages', 'terminology'])
 export default definePlugin({
   name: 'terminology',
   description: 'Expands value sets and follows the hierarchies of code systems',
+  config: { terminology: terminologySection },
   needs: { definitions: Definitions, fhir: Fhir, feed: ChangeFeed, database: Database },
-  provides: [Terminology, TerminologyIndex],
-  migrations: terminologyMigrations,
+  provides: [Terminology, TerminologyIndex, TerminologyPull],
+  migrations: [...terminologyMigrations, PULL_TABLES],
   errors,
-  setup({ hooks, needs: { definitions, fhir, feed, database }, provide, later, clock, log, serves }) {
+  commands: { terminology: async () => (await import('./commands/terminology.ts')).default },
+  setup({ config, hooks, needs: { definitions, fhir, feed, database }, provide, later, clock, log, serves }) {
     const freshness = createFreshness(clock, feed)
     const resources = later(Resources)
-    const index = openIndex({ database, resources, definitions, clock, log, changed: () => terminology.forget() })
+    const changed = (): void => terminology.forget()
+    const index = openIndex({ database, resources, definitions, clock, log, changed })
+    const { pulled, ...puller } = createPuller({ ...config.terminology, database, clock, index, log, changed })
     const stored = createFindStored(resources)
-    const finder = createDefinitionFinder({ definitions, stored, index: index.reader, freshness })
+    const finder = createDefinitionFinder({ definitions, stored, index: index.reader, pulled, freshness })
     const terminology = createTerminology(finder, freshness)
     provide(Terminology, terminology)
     provide(TerminologyIndex, index)
+    provide(TerminologyPull, puller)
     for (const operation of terminologyOperations(terminology, clock)) fhir.operation(operation)
     feed.listen({
       name: 'expansions',
       commit({ published }) {
         if (published.some((one) => (isNote(one) ? NOTES.has(one.about) : OURS.has(one.type)))) terminology.forget()
       },
-      gap: () => terminology.forget(),
+      gap: changed,
     })
     // Before a change of this server is answered; the feed may be a moment behind it.
     hooks.onCommit.tap('forget expansions', ({ changes }) => {
       if (changes.some(({ next }) => OURS.has(next.type))) terminology.forget()
       for (const { next } of changes) if (next.type === 'CodeSystem') index.indexer.want('stored', next.id)
     })
-    if (!serves || database.isReader) return undefined
-    return { start: index.indexer.start, stop: index.indexer.stop }
+    return serves && !database.isReader ? inTurn(index.indexer, puller) : undefined
   },
 })

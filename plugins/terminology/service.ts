@@ -4,6 +4,7 @@
  */
 import { defineService } from '../../kernel/index.ts'
 import type { LoadConcepts } from './indexed/load-concepts.ts'
+import type { TerminologyPull as PullService } from './pull/terminology-pull.ts'
 
 export { type Code, CodeExpander as Terminology } from '../search/service.ts'
 export type { Designation, PropertyValue, SystemHeader } from './code-system.ts'
@@ -18,3 +19,8 @@ export interface TerminologyIndex {
 }
 
 export const TerminologyIndex = defineService<TerminologyIndex>('terminology.index')
+
+/** Pulls definitions from other servers. Only on the server that writes. */
+export type TerminologyPull = PullService
+export type { PullReport, PullSummary } from './pull/terminology-pull.ts'
+export const TerminologyPull = defineService<TerminologyPull>('terminology.pull')

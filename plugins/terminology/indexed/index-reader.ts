@@ -17,6 +17,8 @@ export interface IndexReader {
   packaged(definition: Definition): Promise<ConceptSource | undefined>
   /** The newest version that was loaded, or the one that is named. */
   loaded(canonical: Canonical): Promise<ConceptSource | undefined>
+  /** The same of those that were pulled. */
+  pulled(canonical: Canonical): Promise<ConceptSource | undefined>
   /** It was read in memory, and has so many concepts. */
   missedStored(held: CurrentResource, size: number): void
   missedPackaged(definition: Definition, size: number): void
@@ -42,17 +44,19 @@ export const createIndexReader = ({ database, fingerprint, want }: IndexReaderPa
     const row = rows.find((one) => one.state === 'ready' && one.edition === edition)
     return row && toSource(row)
   }
+  const newest = async (source: 'load' | 'pull', { url, version }: Canonical): Promise<ConceptSource | undefined> => {
+    const rows = await database.all<SystemRow>(readLoaded, [url])
+    const found = rows
+      .filter((row) => row.source === source && (version === undefined || row.version === version))
+      .map((row) => ({ row, version: row.version, status: headerOf(row.header).status }))
+      .sort(compareDefinitions)[0]
+    return found && toSource(found.row)
+  }
   return {
     stored: ({ id, version }) => find('stored', id, String(version)),
     packaged: (definition) => find('package', nameOfPackaged(definition), fingerprint()),
-    async loaded({ url, version }) {
-      const rows = await database.all<SystemRow>(readLoaded, [url])
-      const found = rows
-        .filter((row) => version === undefined || row.version === version)
-        .map((row) => ({ row, version: row.version, status: headerOf(row.header).status }))
-        .sort(compareDefinitions)[0]
-      return found && toSource(found.row)
-    },
+    loaded: (canonical) => newest('load', canonical),
+    pulled: (canonical) => newest('pull', canonical),
     missedStored({ id }, size) {
       if (isLarge(size)) want('stored', id)
     },

@@ -7,7 +7,7 @@ import type { TerminologyIndex } from '../service.ts'
 import { createIndexReader, type IndexReader } from './index-reader.ts'
 import { createIndexer, type Indexer } from './indexer.ts'
 import { createLoadConcepts } from './load-concepts.ts'
-import { createRowsWriter } from './rows-writer.ts'
+import { createRowsWriter, type RowsWriter } from './rows-writer.ts'
 
 export interface IndexParts {
   readonly database: Database
@@ -22,6 +22,8 @@ export interface IndexParts {
 export interface OpenIndex extends TerminologyIndex {
   readonly reader: IndexReader
   readonly indexer: Indexer
+  /** A code system of this name is not used any more. */
+  readonly end: RowsWriter['end']
 }
 
 export const openIndex = ({ database, definitions, clock, ...parts }: IndexParts): OpenIndex => {
@@ -29,6 +31,7 @@ export const openIndex = ({ database, definitions, clock, ...parts }: IndexParts
   const indexer = createIndexer({ ...parts, database, definitions, clock, writer })
   return {
     indexer,
+    end: writer.end,
     reader: createIndexReader({ database, fingerprint: () => definitions.fingerprint, want: indexer.want }),
     load: createLoadConcepts(database, writer, parts.changed),
     idle: indexer.idle,

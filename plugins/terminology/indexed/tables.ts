@@ -73,7 +73,7 @@ export const insertSystem = sql(
 )
 export const readSystem = sql('terminology.system', `SELECT ${SYSTEM} FROM tx_system WHERE id = ?`)
 export const readNamed = sql('terminology.named', `SELECT ${SYSTEM} FROM tx_system WHERE source = ? AND name = ?`)
-/** Those that were loaded, in the order of their loads. */
+/** Those that were loaded or pulled, in the order of their loads. */
 export const readLoaded = sql(
   'terminology.loaded',
   `SELECT ${SYSTEM} FROM tx_system WHERE url = ? AND source IN ('pull', 'load') AND state = 'ready' ORDER BY id`,
