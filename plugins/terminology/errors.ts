@@ -75,3 +75,21 @@ export const InputNegative = defineError(
   'value',
   '$expand: %s is %s; it takes 0 or more.',
 )
+export const ConceptMapUnknown = defineError(
+  'terminology/concept-map-unknown',
+  404,
+  'not-found',
+  'There is no concept map "%s" here.',
+)
+export const TooManyMaps = defineError(
+  'terminology/too-many-maps',
+  400,
+  'too-costly',
+  'More than %s {concept map|concept maps} here map codes of "%s". Name one of them as url.',
+)
+export const InputsTooMany = defineError(
+  'terminology/inputs-too-many',
+  400,
+  'invalid',
+  '$%s takes one of %s, and the request has %s.',
+)

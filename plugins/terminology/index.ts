@@ -3,6 +3,7 @@ import { definePlugin } from '../../kernel/index.ts'
 import { ChangeFeed, isNote } from '../database/service.ts'
 import { Fhir, Resources } from '../fhir/service.ts'
 import { Definitions } from '../packages/service.ts'
+import { createMapFinder } from './concept-map/map-finder.ts'
 import * as errors from './errors.ts'
 import { createDefinitionFinder } from './find.ts'
 import { createFreshness } from './freshness.ts'
@@ -24,7 +25,8 @@ export default definePlugin({
     const finder = createDefinitionFinder(definitions, createFindStored(later(Resources)), freshness)
     const terminology = createTerminology(finder, freshness)
     provide(Terminology, terminology)
-    for (const operation of terminologyOperations(terminology, clock)) fhir.operation(operation)
+    const maps = createMapFinder({ definitions, resources: later(Resources) })
+    for (const operation of terminologyOperations({ terminology, maps, clock })) fhir.operation(operation)
     feed.listen({
       name: 'expansions',
       commit({ published }) {
