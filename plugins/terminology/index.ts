@@ -4,7 +4,9 @@ import { ChangeFeed, isNote } from '../database/service.ts'
 import { Fhir, Resources } from '../fhir/service.ts'
 import { Definitions } from '../packages/service.ts'
 import { createMapFinder } from './concept-map/map-finder.ts'
+import { definitionsBeside } from './definitions-beside.ts'
 import * as errors from './errors.ts'
+import type { Json } from './expansion-contract.ts'
 import { createDefinitionFinder } from './find.ts'
 import { createFreshness } from './freshness.ts'
 import { terminologyOperations } from './operations/operations.ts'
@@ -26,7 +28,11 @@ export default definePlugin({
     const terminology = createTerminology(finder, freshness)
     provide(Terminology, terminology)
     const maps = createMapFinder({ definitions, resources: later(Resources) })
-    for (const operation of terminologyOperations({ terminology, maps, clock })) fhir.operation(operation)
+    const beside = (resources: readonly Json[]) => {
+      const own = definitionsBeside({ find: finder, maps }, resources)
+      return { terminology: createTerminology(own.find, freshness), maps: own.maps }
+    }
+    for (const operation of terminologyOperations({ terminology, maps, beside, clock })) fhir.operation(operation)
     feed.listen({
       name: 'expansions',
       commit({ published }) {

@@ -1,6 +1,6 @@
 /** $expand: the codes of a value set. https://hl7.org/fhir/R4/valueset-operation-expand.html */
 import type { Clock } from '../../../kernel/index.ts'
-import type { Operation } from '../../fhir/service.ts'
+import type { AnsweringOperation } from '../../fhir/service.ts'
 import { designationsOf, displayOf } from '../display.ts'
 import type { ExpandedCode } from '../expanded-codes.ts'
 import type { Json } from '../expansion-contract.ts'
@@ -75,7 +75,7 @@ const describe = (resource: Json, name: string, withDefinition: boolean): Json =
   return { url, status, ...Object.fromEntries(kept) }
 }
 
-export const expandOperation = (terminology: ExpansionService, clock: Clock): Operation => ({
+export const expandOperation = (terminology: ExpansionService, clock: Clock): AnsweringOperation => ({
   code: 'expand',
   definition: 'http://hl7.org/fhir/OperationDefinition/ValueSet-expand',
   documentation: 'The codes of a value set, of the url, the address or the body.',

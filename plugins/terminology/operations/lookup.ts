@@ -1,5 +1,5 @@
 /** $lookup: what a code system says of a code. https://hl7.org/fhir/R4/codesystem-operation-lookup.html */
-import type { Operation } from '../../fhir/service.ts'
+import type { AnsweringOperation } from '../../fhir/service.ts'
 import type { CodeSystem, Concept, Designation } from '../code-system.ts'
 import { displayOf } from '../display.ts'
 import { CodeNotInFragment, CodeUnknown } from '../errors.ts'
@@ -58,7 +58,7 @@ const answer = (system: CodeSystem, concept: Concept, wanted: readonly string[],
   ])
 }
 
-export const lookupOperation = (terminology: ExpansionService): Operation => ({
+export const lookupOperation = (terminology: ExpansionService): AnsweringOperation => ({
   code: 'lookup',
   definition: 'http://hl7.org/fhir/OperationDefinition/CodeSystem-lookup',
   documentation: 'What a code system says of a code.',

@@ -1,5 +1,5 @@
 /** $translate: codes that concept maps map a code to. https://hl7.org/fhir/R4/conceptmap-operation-translate.html */
-import type { Inputs, Invocation, Operation, OperationParameter } from '../../fhir/service.ts'
+import type { AnsweringOperation, Inputs, Invocation, OperationParameter } from '../../fhir/service.ts'
 import { joinVersion, readCanonical } from '../canonical.ts'
 import { type ConceptMap, type OtherElement, readConceptMap } from '../concept-map/concept-map.ts'
 import type { MapFinder } from '../concept-map/map-finder.ts'
@@ -155,7 +155,7 @@ const toMatch = ({ equivalence, concept, product, source }: Match): Json => ({
   ],
 })
 
-export const translateOperation = (maps: MapFinder): Operation => ({
+export const translateOperation = (maps: MapFinder): AnsweringOperation => ({
   code: 'translate',
   definition: 'http://hl7.org/fhir/OperationDefinition/ConceptMap-translate',
   documentation: 'The codes that concept maps map a code to.',

@@ -3,7 +3,7 @@
  * https://hl7.org/fhir/R4/valueset-operation-validate-code.html,
  * https://hl7.org/fhir/R4/codesystem-operation-validate-code.html
  */
-import type { Operation, OperationParameter } from '../../fhir/service.ts'
+import type { AnsweringOperation, OperationParameter } from '../../fhir/service.ts'
 import { joinVersion } from '../canonical.ts'
 import { InputMissing } from '../errors.ts'
 import type { Expansion } from '../expanded-codes.ts'
@@ -72,7 +72,7 @@ const asking = (inputs: { get<T>(name: string): T | undefined }): Asking => ({
   abstract: inputs.get('abstract'),
 })
 
-export const validateInValueSet = (terminology: ExpansionService): Operation => ({
+export const validateInValueSet = (terminology: ExpansionService): AnsweringOperation => ({
   code: 'validate-code',
   definition: 'http://hl7.org/fhir/OperationDefinition/ValueSet-validate-code',
   documentation: 'Whether a code is in a value set.',
@@ -106,7 +106,7 @@ export const validateInValueSet = (terminology: ExpansionService): Operation => 
   },
 })
 
-export const validateInCodeSystem = (terminology: ExpansionService): Operation => ({
+export const validateInCodeSystem = (terminology: ExpansionService): AnsweringOperation => ({
   code: 'validate-code',
   definition: 'http://hl7.org/fhir/OperationDefinition/CodeSystem-validate-code',
   documentation: 'Whether a code is in a code system.',
