@@ -93,3 +93,33 @@ export const InputsTooMany = defineError(
   'invalid',
   '$%s takes one of %s, and the request has %s.',
 )
+export const ClosureUnknown = defineError(
+  'terminology/closure-unknown',
+  404,
+  'not-found',
+  'There is no closure "%s" of this caller here. Send $closure with this name alone to begin it.',
+)
+export const ClosureVersion = defineError(
+  'terminology/closure-version',
+  400,
+  'value',
+  'The closure "%s" has the version %s, and the request asks for what came after version %s. Begin it again.',
+)
+export const ClosureFull = defineError(
+  'terminology/closure-full',
+  400,
+  'too-costly',
+  'The closure "%s" would have more than %s codes or %s entries. Begin another one.',
+)
+export const ClosureInBundle = defineError(
+  'terminology/closure-in-bundle',
+  400,
+  'not-supported',
+  '$closure cannot be an entry of a Bundle. Send it as a request of its own.',
+)
+export const NotCompositional = defineError(
+  'terminology/not-compositional',
+  400,
+  'not-supported',
+  '$find-matches gives codes of the code system only, no composed expressions. Leave compositional out.',
+)

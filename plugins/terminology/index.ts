@@ -1,8 +1,10 @@
 /** Terminology: value sets and code systems of the packages, and those that users store. */
 import { definePlugin } from '../../kernel/index.ts'
-import { ChangeFeed, isNote } from '../database/service.ts'
+import { ChangeFeed, Database, isNote } from '../database/service.ts'
 import { Fhir, Resources } from '../fhir/service.ts'
 import { Definitions } from '../packages/service.ts'
+import { createClosures } from './closure/closures.ts'
+import { closureMigrations } from './closure/tables.ts'
 import { createMapFinder } from './concept-map/map-finder.ts'
 import { definitionsBeside } from './definitions-beside.ts'
 import * as errors from './errors.ts'
@@ -19,20 +21,23 @@ const OURS = new Set(['ValueSet', 'CodeSystem'])
 export default definePlugin({
   name: 'terminology',
   description: 'Expands value sets and follows the hierarchies of code systems',
-  needs: { definitions: Definitions, fhir: Fhir, feed: ChangeFeed },
+  needs: { definitions: Definitions, fhir: Fhir, feed: ChangeFeed, database: Database },
   provides: [Terminology],
   errors,
-  setup({ hooks, needs: { definitions, fhir, feed }, provide, later, clock }) {
+  migrations: closureMigrations,
+  setup({ hooks, needs: { definitions, fhir, feed, database }, provide, later, clock }) {
     const freshness = createFreshness(clock, feed)
     const finder = createDefinitionFinder(definitions, createFindStored(later(Resources)), freshness)
     const terminology = createTerminology(finder, freshness)
     provide(Terminology, terminology)
     const maps = createMapFinder({ definitions, resources: later(Resources) })
+    const closures = createClosures({ database, clock })
     const beside = (resources: readonly Json[]) => {
       const own = definitionsBeside({ find: finder, maps }, resources)
       return { terminology: createTerminology(own.find, freshness), maps: own.maps }
     }
-    for (const operation of terminologyOperations({ terminology, maps, beside, clock })) fhir.operation(operation)
+    for (const operation of terminologyOperations({ terminology, maps, beside, closures, clock }))
+      fhir.operation(operation)
     feed.listen({
       name: 'expansions',
       commit({ published }) {

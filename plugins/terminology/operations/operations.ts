@@ -1,10 +1,13 @@
 /** The terminology operations. https://hl7.org/fhir/R4/terminology-service.html */
 import type { Clock } from '../../../kernel/index.ts'
 import type { Operation } from '../../fhir/service.ts'
+import type { Closures } from '../closure/closures.ts'
 import type { MapFinder } from '../concept-map/map-finder.ts'
 import type { Json } from '../expansion-contract.ts'
 import type { ExpansionService } from '../terminology.ts'
+import { closureOperation } from './closure.ts'
 import { expandOperation } from './expand.ts'
+import { findMatchesOperation } from './find-matches.ts'
 import { lookupOperation } from './lookup.ts'
 import { subsumesOperation } from './subsumes.ts'
 import { translateOperation } from './translate.ts'
@@ -20,6 +23,7 @@ export interface OperationDefinitions {
 export interface TerminologyOperationParts extends OperationDefinitions {
   /** The same with resources of a request, which are found first. */
   readonly beside: (resources: readonly Json[]) => OperationDefinitions
+  readonly closures: Closures
   readonly clock: Clock
 }
 
@@ -27,13 +31,17 @@ export const terminologyOperations = ({
   terminology,
   maps,
   beside,
+  closures,
   clock,
-}: TerminologyOperationParts): readonly Operation[] =>
-  [
+}: TerminologyOperationParts): readonly Operation[] => [
+  ...[
     (on: OperationDefinitions) => expandOperation(on.terminology, clock),
     (on: OperationDefinitions) => validateInValueSet(on.terminology),
     (on: OperationDefinitions) => validateInCodeSystem(on.terminology),
     (on: OperationDefinitions) => lookupOperation(on.terminology),
     (on: OperationDefinitions) => subsumesOperation(on.terminology),
+    (on: OperationDefinitions) => findMatchesOperation(on.terminology),
     (on: OperationDefinitions) => translateOperation(on.maps),
-  ].map((make) => withRequestResources<OperationDefinitions>({ terminology, maps }, beside, make))
+  ].map((make) => withRequestResources<OperationDefinitions>({ terminology, maps }, beside, make)),
+  closureOperation(terminology, closures),
+]

@@ -12,7 +12,8 @@ import { refuseContradiction } from './refuse-contradiction.ts'
 /** Parts of a code system that tell of their codes: a fragment tells of those that it has. */
 export type Contents = 'complete' | 'complete or a fragment'
 
-const usable = (name: string, found: CodeSystem | undefined, contents: Contents): CodeSystem => {
+/** Throws 404 where there is none, 400 where it does not tell of its codes. */
+export const usableSystem = (name: string, found: CodeSystem | undefined, contents: Contents): CodeSystem => {
   if (found === undefined) throw CodeSystemUnknown(name.slice(0, 200))
   if (found.content === 'complete' || (found.content === 'fragment' && contents !== 'complete')) return found
   throw CodeSystemIncomplete(name.slice(0, 200), found.content)
@@ -35,13 +36,13 @@ export const requestedSystem = async (
     if (id !== undefined)
       refuseContradiction(operation, ['codeSystem', String(sent.url ?? '')], ['the address', `CodeSystem/${id}`])
     refuseContradiction(operation, ['url', inputs.get('url')], ['the url of codeSystem', String(sent.url ?? '')])
-    return usable('of the request', readCodeSystem(sent), contents)
+    return usableSystem('of the request', readCodeSystem(sent), contents)
   }
   if (id === undefined && url === undefined) throw InputMissing(operation, needs)
   const name = id === undefined ? joinVersion(url ?? '', version) : `CodeSystem/${id}`
   const found =
     id === undefined ? await terminology.codeSystem(name) : readCodeSystem((await data.read('CodeSystem', id)).parse())
-  const system = usable(name, found, contents)
+  const system = usableSystem(name, found, contents)
   checkAsOf(invocation, operation, `the code system ${name}`, system.changed)
   return system
 }
