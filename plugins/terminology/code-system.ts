@@ -45,6 +45,8 @@ export interface CodeSystem {
   readonly changed: string | undefined
   /** The canonical of the code system that this one is a supplement of. */
   readonly supplements: string | undefined
+  /** The canonical of the value set with all of its codes. */
+  readonly valueSet: string | undefined
   /** Language of the displays. */
   readonly language: string | undefined
   /** `complete`, or why it is not: `not-present`, `example`, `fragment`, `supplement`. */
@@ -53,6 +55,10 @@ export interface CodeSystem {
   readonly hierarchy: string
   /** False when `caseSensitive` is false: then A and a are one code. */
   readonly isCaseSensitive: boolean
+  /** Made of what a library knows today: value sets may list codes of other editions. */
+  readonly isBuiltIn?: true
+  /** Codes are built by rules: `find` tells of more codes than there are concepts. */
+  readonly isGrammar?: true
   /** Concepts by their code as written. */
   readonly concepts: ReadonlyMap<string, Concept>
   /** The concept of a code, compared without case where the system is not case-sensitive. */
@@ -166,6 +172,7 @@ export const readCodeSystem = (resource: Json): CodeSystem => {
     name: textOf(resource.name),
     changed: changedAt(resource),
     supplements: textOf(resource.supplements),
+    valueSet: textOf(resource.valueSet),
     language: textOf(resource.language),
     content: textOf(resource.content) ?? 'not-present',
     hierarchy: textOf(resource.hierarchyMeaning) ?? 'is-a',

@@ -66,16 +66,19 @@ export const createExpandSystem = (find: FindDefinition): ExpandSystem => {
         ],
         isInactive: known?.isInactive ?? false,
         isAbstract: known?.isAbstract ?? false,
-        isUnknown: known === undefined && system?.content === 'complete',
+        isUnknown: known === undefined && system?.content === 'complete' && system.isBuiltIn !== true,
         concept: known,
       }
       into.add(one, isCaseSensitive)
     }
     if (concept !== undefined) for (const listed of concept) add(String(listed.code), listed)
     else if (system !== undefined) {
+      if (system.isGrammar === true && filter.length > 0)
+        throw new NotExpandableHere(`the codes of ${url} are built by rules, which no filter can be asked of`)
       const tests = filter.map((one) => toTest(system, one))
       for (const one of system.concepts.values()) if (tests.every((test) => test(one))) add(one.code, {})
-      if (system.content === 'fragment') into.leaveOpen(url, filter.length === 0 ? 'any' : 'some')
+      if (system.content === 'fragment' || system.isGrammar === true)
+        into.leaveOpen(url, filter.length === 0 ? 'any' : 'some')
     }
     return into
   }

@@ -15,6 +15,7 @@ import { terminologyOperations } from './operations/operations.ts'
 import { Terminology } from './service.ts'
 import { createFindStored } from './stored-canonicals.ts'
 import { createTerminology } from './terminology.ts'
+import { withBuiltIns } from './with-built-ins.ts'
 
 const OURS = new Set(['ValueSet', 'CodeSystem'])
 
@@ -27,7 +28,7 @@ export default definePlugin({
   migrations: closureMigrations,
   setup({ hooks, needs: { definitions, fhir, feed, database }, provide, later, clock }) {
     const freshness = createFreshness(clock, feed)
-    const finder = createDefinitionFinder(definitions, createFindStored(later(Resources)), freshness)
+    const finder = withBuiltIns(createDefinitionFinder(definitions, createFindStored(later(Resources)), freshness))
     const terminology = createTerminology(finder, freshness)
     provide(Terminology, terminology)
     const maps = createMapFinder({ definitions, resources: later(Resources) })

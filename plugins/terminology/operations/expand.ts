@@ -2,6 +2,7 @@
 import type { Clock } from '../../../kernel/index.ts'
 import type { AnsweringOperation } from '../../fhir/service.ts'
 import { designationsOf, displayOf } from '../display.ts'
+import { NotExpandable } from '../errors.ts'
 import type { ExpandedCode } from '../expanded-codes.ts'
 import type { Json } from '../expansion-contract.ts'
 import type { ExpansionService } from '../terminology.ts'
@@ -90,6 +91,9 @@ export const expandOperation = (terminology: ExpansionService, clock: Clock): An
     const filter = inputs.get<string>('filter')
     const language = inputs.get<string>('displayLanguage')
     const { resource, expansion } = await expand(versions)
+    for (const system of expansion.open.keys())
+      if ((await terminology.codeSystem(system))?.concepts.size === 0)
+        throw NotExpandable(name.slice(0, 200), `the codes of ${system} are built by rules, and cannot be listed`)
     const whole = [...expansion.codes].filter(({ isUnknown }) => !isUnknown)
     const all = whole.filter((one) => !isExcluded(one) && (filter === undefined || matches(one, filter, language)))
     const shown = all.slice(offset, count === undefined ? undefined : offset + count)

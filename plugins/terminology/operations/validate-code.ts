@@ -53,6 +53,12 @@ const inValueSet = (terminology: ExpansionService, { name, expand }: RequestedVa
     if (one !== undefined) return { coding, one }
     const where = `is not in the value set ${name.slice(0, 200)}`
     const open = expansion.open.get(system)
+    if (versions.length === 0 && open === 'any') {
+      const whole = await terminology.codeSystem(system)
+      const built = whole?.isGrammar === true ? whole.find(code) : undefined
+      if (whole !== undefined && built !== undefined) return { coding, one: ofSystem(whole, built) }
+      if (whole?.isGrammar === true) return { coding, why: `${nameOf(coding)} ${where}.` }
+    }
     if (versions.length === 0 && open === 'any') return { coding, perhaps: notInFragment(coding) }
     if (versions.length === 0)
       return {
