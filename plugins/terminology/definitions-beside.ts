@@ -6,6 +6,7 @@ import { type ConceptMap, readConceptMap } from './concept-map/concept-map.ts'
 import type { MapFinder } from './concept-map/map-finder.ts'
 import type { Json } from './expansion-contract.ts'
 import type { DefinitionFinder } from './find.ts'
+import { withImplicitValueSets } from './implicit/implicit-value-sets.ts'
 
 /** Finds a resource of the request by `url` or `url|version`. */
 type FindGiven = (type: string, canonical: string) => Json | undefined
@@ -44,7 +45,7 @@ export const definitionsBeside = ({ find, maps }: DefinitionsBeside, resources: 
     return found && givenMaps.find(({ url, version }) => url === found.url && version === found.version)
   }
   return {
-    find: {
+    find: withImplicitValueSets({
       ...find,
       async readName(type, text) {
         return resources.some(({ resourceType, url }) => resourceType === type && url === text)
@@ -58,7 +59,7 @@ export const definitionsBeside = ({ find, maps }: DefinitionsBeside, resources: 
         const found = given('CodeSystem', canonical)
         return found === undefined ? find.codeSystem(canonical) : systemOf(found)
       },
-    },
+    }),
     maps: {
       async named(canonical) {
         return namedMap(canonical) ?? maps.named(canonical)

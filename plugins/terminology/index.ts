@@ -11,6 +11,7 @@ import * as errors from './errors.ts'
 import type { Json } from './expansion-contract.ts'
 import { createDefinitionFinder } from './find.ts'
 import { createFreshness } from './freshness.ts'
+import { withImplicitValueSets } from './implicit/implicit-value-sets.ts'
 import { terminologyOperations } from './operations/operations.ts'
 import { Terminology } from './service.ts'
 import { createFindStored } from './stored-canonicals.ts'
@@ -28,7 +29,9 @@ export default definePlugin({
   migrations: closureMigrations,
   setup({ hooks, needs: { definitions, fhir, feed, database }, provide, later, clock }) {
     const freshness = createFreshness(clock, feed)
-    const finder = withBuiltIns(createDefinitionFinder(definitions, createFindStored(later(Resources)), freshness))
+    const finder = withImplicitValueSets(
+      withBuiltIns(createDefinitionFinder(definitions, createFindStored(later(Resources)), freshness)),
+    )
     const terminology = createTerminology(finder, freshness)
     provide(Terminology, terminology)
     const maps = createMapFinder({ definitions, resources: later(Resources) })
