@@ -66,7 +66,7 @@ export const subsumesOperation = (terminology: ExpansionService): AnsweringOpera
       return found
     }) as [Concept, Concept]
     const outcome =
-      one === other
+      one.code === other.code
         ? 'equivalent'
         : descendantsOf(one, 'children').has(other)
           ? 'subsumes'
