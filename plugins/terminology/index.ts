@@ -3,6 +3,7 @@ import { definePlugin } from '../../kernel/index.ts'
 import { ChangeFeed, Database, isNote } from '../database/service.ts'
 import { Fhir, Resources } from '../fhir/service.ts'
 import { Definitions } from '../packages/service.ts'
+import { BUILT_IN_URLS } from './built-in/built-in-systems.ts'
 import { createClosures } from './closure/closures.ts'
 import { closureMigrations } from './closure/tables.ts'
 import { createMapFinder } from './concept-map/map-finder.ts'
@@ -34,6 +35,7 @@ export default definePlugin({
     )
     const terminology = createTerminology(finder, freshness)
     provide(Terminology, terminology)
+    fhir.describe({ codeSystems: BUILT_IN_URLS })
     const maps = createMapFinder({ definitions, resources: later(Resources) })
     const closures = createClosures({ database, clock })
     const beside = (resources: readonly Json[]) => {

@@ -15,6 +15,8 @@ const MAKERS: ReadonlyMap<string, () => CodeSystem> = new Map([
   [CURRENCIES, createCurrencies],
 ])
 
+export const BUILT_IN_URLS: readonly string[] = [...MAKERS.keys()]
+
 export type BuiltInSystems = (url: string) => CodeSystem | undefined
 
 export const createBuiltInSystems = (): BuiltInSystems => {
