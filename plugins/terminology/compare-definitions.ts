@@ -1,5 +1,8 @@
 /** Orders definitions of one canonical URL: active before draft before others, then by descending version. */
-type Resource = Readonly<Record<string, unknown>>
+interface Resource {
+  readonly status?: unknown
+  readonly version?: unknown
+}
 
 const ORDER = new Intl.Collator('en', { numeric: true })
 const rank = ({ status, version }: Resource): readonly [number, string] => [

@@ -1,12 +1,13 @@
 /** Definitions of a request beside those of the server: what the request brings is found first. */
 import { joinVersion } from './canonical.ts'
-import { type CodeSystem, readCodeSystem } from './code-system.ts'
+import { readCodeSystem } from './code-system.ts'
 import { compareDefinitions } from './compare-definitions.ts'
 import { type ConceptMap, readConceptMap } from './concept-map/concept-map.ts'
 import type { MapFinder } from './concept-map/map-finder.ts'
 import type { Json } from './expansion-contract.ts'
 import type { DefinitionFinder } from './find.ts'
 import { withImplicitValueSets } from './implicit/implicit-value-sets.ts'
+import { createMemorySource, type MemorySource } from './memory-source.ts'
 
 /** Finds a resource of the request by `url` or `url|version`. */
 type FindGiven = (type: string, canonical: string) => Json | undefined
@@ -33,9 +34,9 @@ export interface DefinitionsBeside {
 /** `resources` are CodeSystems, ValueSets and ConceptMaps with a `url`. */
 export const definitionsBeside = ({ find, maps }: DefinitionsBeside, resources: readonly Json[]): DefinitionsBeside => {
   const given = finderOf(resources)
-  const systems = new Map<Json, CodeSystem>()
-  const systemOf = (resource: Json): CodeSystem => {
-    const known = systems.get(resource) ?? readCodeSystem(resource)
+  const systems = new Map<Json, MemorySource>()
+  const sourceOf = (resource: Json): MemorySource => {
+    const known = systems.get(resource) ?? createMemorySource(readCodeSystem(resource))
     systems.set(resource, known)
     return known
   }
@@ -57,7 +58,11 @@ export const definitionsBeside = ({ find, maps }: DefinitionsBeside, resources: 
       },
       async codeSystem(canonical) {
         const found = given('CodeSystem', canonical)
-        return found === undefined ? find.codeSystem(canonical) : systemOf(found)
+        return found === undefined ? find.codeSystem(canonical) : sourceOf(found).system
+      },
+      async source(canonical) {
+        const found = given('CodeSystem', canonical)
+        return found === undefined ? find.source(canonical) : sourceOf(found)
       },
     }),
     maps: {

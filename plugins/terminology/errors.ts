@@ -109,7 +109,7 @@ export const ClosureFull = defineError(
   'terminology/closure-full',
   400,
   'too-costly',
-  'The closure "%s" would have more than %s codes or %s entries. Begin another one.',
+  'The closure "%s" would have more than %s {code|codes} or %s {entry|entries}. Begin another one.',
 )
 export const ClosureInBundle = defineError(
   'terminology/closure-in-bundle',
@@ -122,4 +122,22 @@ export const NotCompositional = defineError(
   400,
   'not-supported',
   '$find-matches gives codes of the code system only, no composed expressions. Leave compositional out.',
+)
+export const CodeTwice = defineError(
+  'terminology/code-twice',
+  400,
+  'duplicate',
+  'The code system "%s" cannot be loaded: a code of batch %s is there twice. Leave one of them out.',
+)
+export const LoadRunning = defineError(
+  'terminology/load-running',
+  409,
+  'conflict',
+  'The source "%s" is being loaded already. Wait until that load has ended.',
+)
+export const PageNeeded = defineError(
+  'terminology/page-needed',
+  400,
+  'too-costly',
+  '$expand: the value set "%s" has more codes than the %s that an answer may have. Ask for pages, with count and offset.',
 )

@@ -1,24 +1,37 @@
 /** Which concepts are above which, for concepts that are added to others of one code system. */
-import { type CodeSystem, type Concept, descendantsOf } from '../code-system.ts'
+import type { ConceptFacts } from '../code-system.ts'
+import type { ConceptSource } from '../concept-source.ts'
 
 /** A concept and one that is above it. */
 export type Above = readonly [below: string, above: string]
 
-/** Concepts that the code system does not have any more are left out of `known`; those of `added` have to be there. */
-export const newEntries = (system: CodeSystem, known: Iterable<string>, added: readonly string[]): readonly Above[] => {
-  const found = (code: string): Concept[] => {
-    const one = system.find(code)
-    return one === undefined ? [] : [one]
-  }
-  const before = new Set([...known].flatMap(found))
-  const fresh = new Set(added.flatMap(found))
+/** Codes above and below a concept. */
+export interface Related {
+  readonly above: readonly string[]
+  readonly below: readonly string[]
+}
+
+const MAX_RELATED = 1_000_000
+
+export const relatedOf = async (source: ConceptSource, concept: ConceptFacts): Promise<Related> => ({
+  above: await source.related(concept, 'above', MAX_RELATED),
+  below: await source.related(concept, 'below', MAX_RELATED),
+})
+
+/** `added` has what is above and below each concept that is added. */
+export const newEntries = (
+  known: Iterable<string>,
+  added: readonly string[],
+  related: ReadonlyMap<string, Related>,
+): readonly Above[] => {
+  const before = new Set(known)
+  const fresh = new Set(added)
   const entries: Above[] = []
-  for (const one of fresh) {
-    for (const above of descendantsOf(one, 'parents'))
-      if (above !== one && (before.has(above) || fresh.has(above))) entries.push([one.code, above.code])
+  for (const code of fresh) {
+    const { above = [], below = [] } = related.get(code) ?? {}
+    for (const one of above) if (one !== code && (before.has(one) || fresh.has(one))) entries.push([code, one])
     // What is below and new has its entry from its own ancestors.
-    for (const below of descendantsOf(one, 'children'))
-      if (below !== one && before.has(below)) entries.push([below.code, one.code])
+    for (const one of below) if (one !== code && before.has(one)) entries.push([one, code])
   }
   return entries
 }

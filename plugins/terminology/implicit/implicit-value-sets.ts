@@ -3,7 +3,7 @@
  * https://hl7.org/fhir/R4/loinc.html#alll, https://hl7.org/fhir/R4/codesystem-definitions.html#CodeSystem.valueSet
  */
 import { type Canonical, joinVersion, readCanonical } from '../canonical.ts'
-import type { CodeSystem } from '../code-system.ts'
+import type { ConceptSource } from '../concept-source.ts'
 import { type Json, NotExpandableHere } from '../expansion-contract.ts'
 import type { DefinitionFinder } from '../find.ts'
 import { type Constraint, type Filters, MEMBER_OF, readExpressionConstraint } from './expression-constraint.ts'
@@ -46,16 +46,17 @@ const snomedConstraint = (query: string | undefined): Constraint | undefined => 
   return kind === 'isa' ? only('concept', 'is-a', rest) : only(MEMBER_OF, '=', rest)
 }
 
-const hasProperty = ({ concepts }: CodeSystem, name: string): boolean => {
-  for (const { properties } of concepts.values()) if (properties.has(name)) return true
-  return false
-}
+const hasProperty = async (source: ConceptSource, name: string): Promise<boolean> =>
+  (await source.select({ property: name, op: 'exists', value: 'true' })).count > 0
 
 /** A filter of a property that no concept has would select nothing, as if the value set was empty. */
-const checkProperties = (system: CodeSystem | undefined, { includes, excludes }: Constraint): void => {
+const checkProperties = async (
+  system: ConceptSource | undefined,
+  { includes, excludes }: Constraint,
+): Promise<void> => {
   const asked = new Set([...includes, ...excludes].flat().map(({ property }) => property))
   for (const name of [MEMBER_OF, LIST])
-    if (system !== undefined && asked.has(name) && !hasProperty(system, name))
+    if (system !== undefined && asked.has(name) && !(await hasProperty(system, name)))
       throw new NotExpandableHere(`no concept of ${system.url} that is here has the property ${name}`)
 }
 
@@ -65,7 +66,7 @@ interface Implied {
   readonly constraint: Constraint
 }
 
-const toValueSet = (url: string, { system, version, constraint }: Implied, found: CodeSystem | undefined): Json => {
+const toValueSet = (url: string, { system, version, constraint }: Implied, found: ConceptSource | undefined): Json => {
   const include = (filter: Filters): Json => ({
     system,
     ...(version !== undefined && { version }),
@@ -97,7 +98,8 @@ export const withImplicitValueSets = (find: DefinitionFinder): DefinitionFinder 
     if (matched === null) return undefined
     const [, id] = matched
     if (id === undefined) return { system: LOINC, version, constraint: ALL }
-    const isBelow = id.startsWith('LP') || (await find.codeSystem(joinVersion(LOINC, version)))?.find(id) !== undefined
+    const isBelow =
+      id.startsWith('LP') || (await (await find.source(joinVersion(LOINC, version)))?.find(id)) !== undefined
     const constraint = isBelow ? only('concept', 'descendent-of', id) : only(LIST, '=', id)
     return { system: LOINC, version, constraint }
   }
@@ -111,7 +113,7 @@ export const withImplicitValueSets = (find: DefinitionFinder): DefinitionFinder 
     ]
     for (const { system, mayBeUnsaid } of candidates) {
       if (system === url || system === '') continue
-      const found = await find.codeSystem(joinVersion(system, version))
+      const found = await find.source(joinVersion(system, version))
       if (found === undefined || found.content === 'supplement') continue
       const said = found.valueSet === undefined ? undefined : readCanonical(found.valueSet).url
       if (said === url || (said === undefined && mayBeUnsaid)) return { system, version, constraint: ALL }
@@ -125,8 +127,8 @@ export const withImplicitValueSets = (find: DefinitionFinder): DefinitionFinder 
       if (defined !== undefined) return defined
       const implied = ofSnomed(canonical) ?? (await ofLoinc(canonical)) ?? (await ofSystem(canonical))
       if (implied === undefined) return undefined
-      const found = await find.codeSystem(joinVersion(implied.system, implied.version))
-      checkProperties(found, implied.constraint)
+      const found = await find.source(joinVersion(implied.system, implied.version))
+      await checkProperties(found, implied.constraint)
       return toValueSet(readNamed(canonical).url, implied, found)
     },
   }

@@ -2,9 +2,9 @@
 import { MethodRefused } from '../../../kernel/index.ts'
 import type { AnsweringOperation, Invocation } from '../../fhir/service.ts'
 import type { Closures } from '../closure/closures.ts'
-import { newEntries } from '../closure/new-entries.ts'
+import { newEntries, type Related, relatedOf } from '../closure/new-entries.ts'
 import type { CodeRow, EntryRow } from '../closure/tables.ts'
-import type { CodeSystem } from '../code-system.ts'
+import type { ConceptSource } from '../concept-source.ts'
 import { ClosureInBundle, CodeUnknown, InputMissing, InputValue, NoHierarchy } from '../errors.ts'
 import type { Json } from '../expansion-contract.ts'
 import type { ExpansionService } from '../terminology.ts'
@@ -17,27 +17,32 @@ const SHOWN = 200
 
 interface Asked {
   readonly codes: readonly CodeRow[]
-  readonly systems: ReadonlyMap<string, CodeSystem>
+  /** By system and code. */
+  readonly related: ReadonlyMap<string, ReadonlyMap<string, Related>>
 }
 
 /** The concepts of the request. Throws 400, 404 for those that no code system here has. */
 const conceptsIn = async (terminology: ExpansionService, { inputs }: Invocation): Promise<Asked> => {
   const codes: CodeRow[] = []
-  const systems = new Map<string, CodeSystem>()
+  const systems = new Map<string, ConceptSource>()
+  const related = new Map<string, Map<string, Related>>()
   for (const { system, version, code } of inputs.all<InputCoding>('concept')) {
     if (system === undefined || code === undefined)
       throw InputMissing('closure', 'the system and the code of each concept')
-    const known = systems.get(system) ?? usableSystem(system, await terminology.codeSystem(system), 'complete')
-    const { hierarchy, find } = known
+    const known = systems.get(system) ?? usableSystem(system, await terminology.source(system), 'complete')
+    const { hierarchy } = known
     if (version !== undefined && version !== known.version)
       throw InputValue('closure', 'the version of a concept', version.slice(0, SHOWN), `it is ${known.version} here`)
     if (hierarchy !== 'is-a') throw NoHierarchy(system.slice(0, SHOWN), `its hierarchy means ${hierarchy}`)
     systems.set(system, known)
-    const found = find(code)
+    const found = await known.find(code)
     if (found === undefined) throw CodeUnknown(system.slice(0, SHOWN), code.slice(0, 100))
     codes.push({ system, code: found.code })
+    const ofSystem = related.get(system) ?? new Map<string, Related>()
+    related.set(system, ofSystem)
+    if (!ofSystem.has(found.code)) ofSystem.set(found.code, await relatedOf(known, found))
   }
-  return { codes, systems }
+  return { codes, related }
 }
 
 const versionIn = ({ inputs }: Invocation): number | undefined => {
@@ -85,7 +90,7 @@ export const closureOperation = (terminology: ExpansionService, closures: Closur
     const { client = '', user: person = '' } = request.caller
     if (client.length > MAX_OWNER || person.length > MAX_OWNER)
       throw InputValue('closure', 'the client', client.slice(0, SHOWN), `it has at most ${MAX_OWNER} characters`)
-    const { codes, systems } = await conceptsIn(terminology, invocation)
+    const { codes, related } = await conceptsIn(terminology, invocation)
     const since = versionIn(invocation)
     const key = { client, person, name }
     const { version, entries } =
@@ -94,7 +99,7 @@ export const closureOperation = (terminology: ExpansionService, closures: Closur
         : await closures.add(
             key,
             codes,
-            (system, known, added) => newEntries(systems.get(system) as CodeSystem, known, added),
+            (system, known, added) => newEntries(known, added, related.get(system) ?? new Map()),
             since,
           )
     const group = toGroups(entries)

@@ -1,8 +1,11 @@
 /** $find-matches: codes that have certain properties. https://hl7.org/fhir/R4/codesystem-operation-find-matches.html */
 import type { AnsweringOperation, Inputs, OperationParameter } from '../../fhir/service.ts'
+import { joinVersion } from '../canonical.ts'
 import type { CodeSystem, Concept } from '../code-system.ts'
-import { InputMissing, NotCompositional } from '../errors.ts'
+import type { ConceptSource } from '../concept-source.ts'
+import { CodeSystemIncomplete, InputMissing, NotCompositional } from '../errors.ts'
 import type { Json } from '../expansion-contract.ts'
+import { isInMemory } from '../memory-source.ts'
 import type { ExpansionService } from '../terminology.ts'
 import { namedSystem } from './operation-inputs.ts'
 import { refuseOtherSystem, requestedSystem } from './requested-system.ts'
@@ -128,6 +131,14 @@ const toMatch = (system: CodeSystem, { concept, unmatched, comment }: Found): Js
   ],
 })
 
+/** The code system with its concepts, which are all gone through. Throws 400 where they are in the index only. */
+const wholeOf = async (terminology: ExpansionService, source: ConceptSource): Promise<CodeSystem> => {
+  if (isInMemory(source)) return source.system
+  const whole = await terminology.codeSystem(joinVersion(source.url, source.version))
+  if (whole === undefined) throw CodeSystemIncomplete(source.url.slice(0, 200), 'an index')
+  return whole
+}
+
 export const findMatchesOperation = (terminology: ExpansionService): AnsweringOperation => ({
   code: 'find-matches',
   definition: 'http://hl7.org/fhir/OperationDefinition/CodeSystem-find-matches',
@@ -158,15 +169,16 @@ export const findMatchesOperation = (terminology: ExpansionService): AnsweringOp
       'version',
       'find-matches',
     ])
-    const system = await requestedSystem(terminology, invocation, named, {
+    const source = await requestedSystem(terminology, invocation, named, {
       operation: 'find-matches',
       needs: 'the system to look in',
       contents: 'complete or a fragment',
     })
-    refuseOtherSystem(invocation, system, ['find-matches', 'system'], named)
+    refuseOtherSystem(invocation, source, ['find-matches', 'system'], named)
     const properties = inputs.all<Inputs>('property').map(readProperty)
     if (properties.length === 0) throw InputMissing('find-matches', 'a property')
     const isExact = inputs.get('exact') === true
+    const system = await wholeOf(terminology, source)
     const found: Found[] = []
     for (const concept of system.concepts.values()) {
       const one = judge(concept, properties, isExact)

@@ -5,8 +5,9 @@
  */
 import type { AnsweringOperation, OperationParameter } from '../../fhir/service.ts'
 import { joinVersion } from '../canonical.ts'
+import type { Expansion } from '../code-set.ts'
 import { InputMissing } from '../errors.ts'
-import type { Expansion } from '../expanded-codes.ts'
+
 import { preferring } from '../system-versions.ts'
 import type { ExpansionService } from '../terminology.ts'
 import { DATE } from './as-of-input.ts'
@@ -44,7 +45,7 @@ const inValueSet = (terminology: ExpansionService, { name, expand }: RequestedVa
   const expansions = new Map<string, Promise<Expansion>>()
   /** Where the value set names no version, the version of the coding is used if this server has it. */
   const expansionFor = async ({ system = '', version }: InputCoding): Promise<Expansion> => {
-    const isHere = version !== undefined && (await terminology.codeSystem(`${system}|${version}`)) !== undefined
+    const isHere = version !== undefined && (await terminology.source(`${system}|${version}`)) !== undefined
     const key = isHere ? `${system}|${version}` : ''
     const expanded = async () => (await expand(isHere ? preferring(system, version) : undefined)).expansion
     const made = expansions.get(key) ?? expanded()
@@ -55,12 +56,12 @@ const inValueSet = (terminology: ExpansionService, { name, expand }: RequestedVa
   const missing = async (coding: InputCoding, why: string): Promise<Found> => {
     const { system = '', version, code = '' } = coding
     const canonical = joinVersion(system, version)
-    const whole = await terminology.codeSystem(canonical)
+    const whole = await terminology.source(canonical)
     const issues: CodeIssue[] = [{ severity: 'error', detail: 'not-in-vs', text: why, at: 'code' }]
     if (whole === undefined) {
       const text = `The code system ${canonical.slice(0, 200)} is not here.`
       issues.push({ severity: 'error', detail: 'not-found', text, at: 'system' })
-    } else if (whole.content === 'complete' && whole.find(code) === undefined) {
+    } else if (whole.content === 'complete' && (await whole.find(code)) === undefined) {
       const text = `${nameOf(coding)} is not in the code system ${joinVersion(whole.url, whole.version)}.`
       issues.push({ severity: 'error', detail: 'invalid-code', text, at: 'code' })
     }
@@ -75,15 +76,15 @@ const inValueSet = (terminology: ExpansionService, { name, expand }: RequestedVa
       return { ...found, issues: [{ severity: 'error', detail: 'not-in-vs', text: why, at: 'code' }, ...issues] }
     }
     const expansion = await expansionFor(coding)
-    const versions = expansion.find(system, code).filter(({ isUnknown }) => !isUnknown)
+    const versions = (await expansion.find(system, code)).filter(({ isUnknown }) => !isUnknown)
     const fits = versions.filter((one) => version === undefined || one.version === undefined || one.version === version)
     const [one] = fits
     if (one !== undefined) return { coding, one }
     const where = `is not in the value set ${name.slice(0, 200)}`
     const open = expansion.open.get(system)
     if (versions.length === 0 && open === 'any') {
-      const whole = await terminology.codeSystem(system)
-      const built = whole?.isGrammar === true ? whole.find(code) : undefined
+      const whole = await terminology.source(system)
+      const built = whole?.isGrammar === true ? await whole.find(code) : undefined
       if (whole !== undefined && built !== undefined) return { coding, one: ofSystem(whole, built) }
       if (whole?.isGrammar === true) return missing(coding, `${nameOf(coding)} ${where}.`)
     }
@@ -178,7 +179,7 @@ export const validateInCodeSystem = (terminology: ExpansionService): AnsweringOp
       const isOther = version !== undefined && version !== own.version
       // A coding with another version is checked in that version, if the request names none.
       const isFree = !isOfInstance && named.version === undefined
-      const other = isOther && isFree ? await terminology.codeSystem(joinVersion(system, version)) : undefined
+      const other = isOther && isFree ? await terminology.source(joinVersion(system, version)) : undefined
       const used = isOther ? (other !== undefined && TELLING.has(other.content) ? other : undefined) : own
       if (used === undefined)
         return invalid(
@@ -186,7 +187,7 @@ export const validateInCodeSystem = (terminology: ExpansionService): AnsweringOp
           'version',
           `${nameOf(whole)} is of version ${version?.slice(0, 100)} of its code system, and the one asked is ${own.version ?? 'without a version'}.`,
         )
-      const concept = used.find(code)
+      const concept = await used.find(code)
       if (concept !== undefined) return { coding, one: ofSystem(used, concept) }
       if (used.content === 'fragment') return { coding, perhaps: notInFragment(whole) }
       return invalid(coding, 'code', `${nameOf(whole)} is not in the code system ${joinVersion(system, version)}.`)
