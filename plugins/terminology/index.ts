@@ -17,6 +17,7 @@ import { createTerminology } from './terminology.ts'
 import { withBuiltIns } from './with-built-ins.ts'
 
 const OURS = new Set(['ValueSet', 'CodeSystem'])
+const NOTES = new Set(['packages', 'terminology'])
 
 export default definePlugin({
   name: 'terminology',
@@ -40,7 +41,7 @@ export default definePlugin({
     feed.listen({
       name: 'expansions',
       commit({ published }) {
-        if (published.some((one) => (isNote(one) ? one.about === 'packages' : OURS.has(one.type)))) terminology.forget()
+        if (published.some((one) => (isNote(one) ? NOTES.has(one.about) : OURS.has(one.type)))) terminology.forget()
       },
       gap: () => terminology.forget(),
     })

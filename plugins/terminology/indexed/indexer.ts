@@ -15,6 +15,7 @@ import {
   readBuilding,
   readIndexedPackages,
   readNamed,
+  readPackaged,
   type SystemRow,
   type SystemSource,
   setIndexedPackages,
@@ -113,8 +114,12 @@ export const createIndexer = (parts: IndexerParts): Indexer => {
     const { fingerprint } = definitions
     const [row] = await database.all<{ packages: string }>(readIndexedPackages, [])
     if (row?.packages === fingerprint) return
+    const names = new Set<string>()
     for (const definition of await definitions.all('CodeSystem'))
-      if (mayBeLarge(definition.json.length)) want('package', nameOfPackaged(definition))
+      if (mayBeLarge(definition.json.length)) names.add(nameOfPackaged(definition))
+    for (const name of names) want('package', name)
+    for (const { name } of await database.all<{ name: string }>(readPackaged, []))
+      if (!names.has(name)) await writer.end('package', name)
     await database.transact((transaction) => transaction.run(setIndexedPackages, [fingerprint]))
   }
   return {

@@ -51,8 +51,8 @@ export interface RowsWriter {
   write(id: number, rows: IndexRows, progress?: { readonly batches: number; readonly size: number }): Promise<void>
   /** From now on it is used, and other versions of the same name are not. */
   complete(id: number): Promise<void>
-  /** Versions of this name are not used any more; with `but`, all other ones. */
-  end(source: SystemSource, name: string, but?: number): Promise<void>
+  /** Versions of this name are not used any more. */
+  end(source: SystemSource, name: string): Promise<void>
   /** Removes the rows of versions that ended a while ago. */
   clean(): Promise<void>
 }
@@ -67,8 +67,9 @@ const createRest = () => {
 }
 
 export const createRowsWriter = (database: Database, clock: Clock): RowsWriter => {
+  /** Rows that nobody uses yet need not be on disk; the COMMIT that puts them into use waits for it. */
   const transact = async (work: (transaction: Transaction) => Promise<void>): Promise<void> => {
-    await database.transact(work, { isLong: true })
+    await database.transact(work, { isLong: true, asynchronousCommit: true })
   }
   const removeFrom = async (id: number, first: number): Promise<void> => {
     const rest = createRest()
@@ -123,10 +124,15 @@ export const createRowsWriter = (database: Database, clock: Clock): RowsWriter =
       await database.transact(async (transaction) => {
         await endIn(transaction, source, name, id)
         await transaction.run(setReady, [id])
+        // Other servers keep the one before, whose rows will be removed.
+        transaction.publish({ about: 'terminology' })
       })
     },
-    async end(source, name, but) {
-      await database.transact((transaction) => endIn(transaction, source, name, but))
+    async end(source, name) {
+      // Most code systems that are stored have never been in the index.
+      const rows = await database.all<SystemRow>(readNamed, [source, name])
+      if (rows.some(({ state }) => state !== 'ended'))
+        await database.transact((transaction) => endIn(transaction, source, name))
     },
     async clean() {
       for (const { id } of await database.all<SystemRow>(readEnded, [clock.now() - KEPT_MS])) {

@@ -53,7 +53,7 @@ export const createSelect = ({ database, id, size, header, findAll, places }: Se
     const statements = VALUES[property]
     if (statements !== undefined) return places(statements.among, [id, JSON.stringify(values)])
     const heads = JSON.stringify(values.map(headOf))
-    return places(selectByProperty, [id, property, heads, JSON.stringify(values)])
+    return places(selectByProperty, [heads, id, property, JSON.stringify(values)])
   }
   /** Patterns are JavaScript's, which no database has: the values are tried here, in parts. */
   const fitting = async (property: string, pattern: RegExp): Promise<PlaceSet> => {

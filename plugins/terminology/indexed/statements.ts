@@ -21,7 +21,7 @@ export interface ListRow {
 const COLUMNS = 'c.place, c.code, c.display, c.inactive, c.abstract, d.definition, d.body'
 const DETAIL = 'JOIN tx_detail d ON d.system = c.system AND d.place = c.place'
 
-/** `text`: a SELECT of `place`. */
+/** `text`: a SELECT of `place`, which may give one several times. */
 const listed = (name: string, text: string | { readonly sqlite: string; readonly postgres: string }): Sql => {
   const { sqlite, postgres } = typeof text === 'string' ? { sqlite: text, postgres: text } : text
   return sql(`terminology.${name}`, {
@@ -34,17 +34,21 @@ const JSON_TEXTS = {
   postgres: '(SELECT jsonb_array_elements_text(CAST(? AS jsonb)))',
 }
 
+/** PostgreSQL looks each member of an array up in an index; a join with a list it may make by reading the whole table. */
+const ANY_TEXT = 'ANY (ARRAY(SELECT jsonb_array_elements_text(CAST(? AS jsonb))))'
+const ANY_NUMBER = 'ANY (ARRAY(SELECT CAST(jsonb_array_elements_text(CAST(? AS jsonb)) AS integer)))'
+
 export const readConcept = sql(
   'terminology.concept',
   `SELECT ${COLUMNS} FROM tx_concept c ${DETAIL} WHERE c.system = ? AND c.key = ?`,
 )
 export const readConcepts = sql('terminology.concepts', {
   sqlite: `SELECT w.value AS asked, ${COLUMNS} FROM json_each(?) w CROSS JOIN tx_concept c ${DETAIL} WHERE c.system = ? AND c.key = w.value`,
-  postgres: `SELECT w.value AS asked, ${COLUMNS} FROM jsonb_array_elements_text(CAST(? AS jsonb)) w(value) JOIN tx_concept c ON c.key = w.value ${DETAIL} WHERE c.system = ?`,
+  postgres: `SELECT c.key AS asked, ${COLUMNS} FROM tx_concept c ${DETAIL} WHERE c.key = ${ANY_TEXT} AND c.system = ?`,
 })
 export const readPlaces = sql('terminology.places', {
   sqlite: `SELECT ${COLUMNS} FROM json_each(?) w CROSS JOIN tx_concept c ${DETAIL} WHERE c.system = ? AND c.place = w.value`,
-  postgres: `SELECT ${COLUMNS} FROM jsonb_array_elements_text(CAST(? AS jsonb)) w(value) JOIN tx_concept c ON c.place = CAST(w.value AS integer) ${DETAIL} WHERE c.system = ?`,
+  postgres: `SELECT ${COLUMNS} FROM tx_concept c ${DETAIL} WHERE c.place = ${ANY_NUMBER} AND c.system = ?`,
 })
 export const readParentCodes = sql(
   'terminology.parents',
@@ -57,13 +61,13 @@ export const readChildCodes = sql(
 export const readParentPlaces = sql('terminology.parent-places', {
   sqlite:
     'SELECT e.child, e.parent FROM json_each(?) w CROSS JOIN tx_edge e WHERE e.system = ? AND e.child = w.value ORDER BY e.child, e.n',
-  postgres:
-    'SELECT e.child, e.parent FROM jsonb_array_elements_text(CAST(? AS jsonb)) w(value) JOIN tx_edge e ON e.child = CAST(w.value AS integer) WHERE e.system = ? ORDER BY e.child, e.n',
+  postgres: `SELECT e.child, e.parent FROM tx_edge e WHERE e.child = ${ANY_NUMBER} AND e.system = ? ORDER BY e.child, e.n`,
 })
 
-// UNION visits each concept once, so a hierarchy that leads in a circle ends, too. The parameters of each: place, system.
-const below = `WITH RECURSIVE reached(place) AS (SELECT CAST(? AS integer) UNION SELECT e.child FROM reached r JOIN tx_edge e ON e.parent = r.place WHERE e.system = ?)`
-const above = `WITH RECURSIVE reached(place) AS (SELECT CAST(? AS integer) UNION SELECT e.parent FROM reached r JOIN tx_edge e ON e.child = r.place WHERE e.system = ?)`
+// CROSS JOIN keeps SQLite from going through all edges at each step. UNION visits each concept once, so a hierarchy that
+// leads in a circle ends, too. The parameters of each: place, system.
+const below = `WITH RECURSIVE reached(place) AS (SELECT CAST(? AS integer) UNION SELECT e.child FROM reached r CROSS JOIN tx_edge e WHERE e.system = ? AND e.parent = r.place)`
+const above = `WITH RECURSIVE reached(place) AS (SELECT CAST(? AS integer) UNION SELECT e.parent FROM reached r CROSS JOIN tx_edge e WHERE e.system = ? AND e.child = r.place)`
 
 export const selectBelow = listed('below', `${below} SELECT place FROM reached`)
 export const selectAbove = listed('above', `${above} SELECT place FROM reached`)
@@ -71,7 +75,7 @@ export const selectAbove = listed('above', `${above} SELECT place FROM reached`)
 const codesOf = (name: string, reached: string): Sql =>
   sql(
     `terminology.${name}`,
-    `${reached} SELECT c.code FROM reached r JOIN tx_concept c ON c.place = r.place WHERE c.system = ? LIMIT ?`,
+    `${reached} SELECT c.code FROM reached r CROSS JOIN tx_concept c WHERE c.system = ? AND c.place = r.place LIMIT ?`,
   )
 export const readBelow = codesOf('codes-below', below)
 export const readAbove = codesOf('codes-above', above)
@@ -118,10 +122,10 @@ const valueStatements = (
 ): ValueStatements => ({
   isNamed,
   among: listed(`${name}-among`, {
-    sqlite: `SELECT DISTINCT ${place} AS place FROM ${from} AND ${value} IN ${JSON_TEXTS.sqlite}`,
-    postgres: `SELECT DISTINCT ${place} AS place FROM ${from} AND ${value} IN ${JSON_TEXTS.postgres}`,
+    sqlite: `SELECT ${place} AS place FROM ${from} AND ${value} IN ${JSON_TEXTS.sqlite}`,
+    postgres: `SELECT ${place} AS place FROM ${from} AND ${value} IN ${JSON_TEXTS.postgres}`,
   }),
-  exists: listed(`${name}-exists`, `SELECT DISTINCT ${place} AS place FROM ${from} AND ${value} IS NOT NULL`),
+  exists: listed(`${name}-exists`, `SELECT ${place} AS place FROM ${from} AND ${value} IS NOT NULL`),
   page: sql(
     `terminology.${name}-page`,
     `SELECT ${place} AS place, ${value} AS value FROM ${from} AND ${value} IS NOT NULL AND ${place} >= ? AND ${place} < ?`,
@@ -147,8 +151,11 @@ export const VALUES: Readonly<Record<string, ValueStatements>> = {
 export const PROPERTY_VALUES = valueStatements('property', 'tx_property p WHERE p.system = ? AND p.name = ?', {
   ...{ place: 'p.place', value: 'p.value', isNamed: true },
 })
-/** `among` of a property by its index. Parameters: system, name, JSON of the heads, JSON of the values. */
+/**
+ * `among` of a property by its index, which SQLite would not choose without statistics. Parameters: JSON of the heads, system,
+ * name, JSON of the values.
+ */
 export const selectByProperty = listed('property-heads', {
-  sqlite: `SELECT DISTINCT p.place FROM tx_property p WHERE p.system = ? AND p.name = ? AND p.head IN ${JSON_TEXTS.sqlite} AND p.value IN ${JSON_TEXTS.sqlite}`,
-  postgres: `SELECT DISTINCT p.place FROM tx_property p WHERE p.system = ? AND p.name = ? AND p.head IN ${JSON_TEXTS.postgres} AND p.value IN ${JSON_TEXTS.postgres}`,
+  sqlite: `SELECT p.place FROM json_each(?) h CROSS JOIN tx_property p INDEXED BY tx_property_value WHERE p.system = ? AND p.name = ? AND p.head = h.value AND p.value IN ${JSON_TEXTS.sqlite}`,
+  postgres: `SELECT p.place FROM tx_property p WHERE p.head = ${ANY_TEXT} AND p.system = ? AND p.name = ? AND p.value IN ${JSON_TEXTS.postgres}`,
 })

@@ -7,6 +7,8 @@ import { type Sql, sql } from '../../database/service.ts'
 
 export const terminologyMigrations: readonly SchemaChange[] = [
   {
+    // Not WITHOUT ROWID: without statistics SQLite would take its primary key, of which it knows the system only, for every
+    // question.
     name: 'terminology/0001-index',
     sql: [
       // `source` is where it comes from, `name` its name there (an id, a URL), `edition` which of its versions. `batches` and
@@ -27,9 +29,10 @@ export const terminologyMigrations: readonly SchemaChange[] = [
       'CREATE TABLE tx_property (system integer NOT NULL, place integer NOT NULL, n integer NOT NULL, name text NOT NULL, head text NOT NULL, value text NOT NULL, PRIMARY KEY (system, place, n))',
       'CREATE INDEX tx_property_value ON tx_property (system, name, head)',
       'CREATE TABLE tx_designation (system integer NOT NULL, place integer NOT NULL, n integer NOT NULL, language text NOT NULL, text text NOT NULL, PRIMARY KEY (system, place, n))',
-      // Parents as their codes, until all concepts are there; then as edges.
+      // Parents as their codes, until all concepts are there; then as edges. Both indexes of edges have all that a step needs:
+      // SQLite prefers such an index to one that fits better.
       'CREATE TABLE tx_parent (system integer NOT NULL, child integer NOT NULL, n integer NOT NULL, code text NOT NULL, PRIMARY KEY (system, child, n))',
-      'CREATE TABLE tx_edge (system integer NOT NULL, child integer NOT NULL, n integer NOT NULL, parent integer NOT NULL, PRIMARY KEY (system, child, n))',
+      'CREATE TABLE tx_edge (system integer NOT NULL, child integer NOT NULL, n integer NOT NULL, parent integer NOT NULL, PRIMARY KEY (system, child, n, parent))',
       'CREATE INDEX tx_edge_parent ON tx_edge (system, parent, child)',
     ],
   },
@@ -78,6 +81,11 @@ export const readLoaded = sql(
 export const readBuilding = sql(
   'terminology.building',
   `SELECT ${SYSTEM} FROM tx_system WHERE state = 'building' ORDER BY id`,
+)
+/** Definitions of packages in the index. */
+export const readPackaged = sql(
+  'terminology.packaged',
+  "SELECT DISTINCT name FROM tx_system WHERE source = 'package' AND state <> 'ended' ORDER BY name",
 )
 export const readEnded = sql(
   'terminology.ended',
@@ -143,7 +151,7 @@ export const insertParents = insertRows('tx_parent', [
 /** Parameters: the system, and the first place and the one behind the last. Parents that no concept has are left out. */
 export const insertEdges = sql(
   'terminology.edges',
-  'INSERT INTO tx_edge (system, child, n, parent) SELECT p.system, p.child, p.n, c.place FROM tx_parent p JOIN tx_concept c ON c.system = p.system AND c.code = p.code WHERE p.system = ? AND p.child >= ? AND p.child < ?',
+  'INSERT INTO tx_edge (system, child, n, parent) SELECT p.system, p.child, p.n, c.place FROM tx_parent p CROSS JOIN tx_concept c WHERE p.system = ? AND p.child >= ? AND p.child < ? AND c.system = p.system AND c.code = p.code',
 )
 const deletePlaces = (table: string, place = 'place'): Sql =>
   sql(`terminology.delete-${table}`, `DELETE FROM ${table} WHERE system = ? AND ${place} >= ? AND ${place} < ?`)
