@@ -54,7 +54,7 @@ export interface SystemHeader {
   /** The canonical of the code system that this one is a supplement of. */
   readonly supplements: string | undefined
   /** The canonical of the value set with all of its codes. */
-  readonly valueSet: string | undefined
+  readonly valueSet?: string | undefined
   /** Language of the displays. */
   readonly language: string | undefined
   /** `complete`, or why it is not: `not-present`, `example`, `fragment`, `supplement`. */
