@@ -3,15 +3,18 @@ import { definePlugin } from '../../kernel/index.ts'
 import { ChangeFeed, Database, isNote } from '../database/service.ts'
 import { Fhir, Resources } from '../fhir/service.ts'
 import { Definitions } from '../packages/service.ts'
+import { addOperations } from './add-operations.ts'
+import { closureMigrations } from './closure/tables.ts'
 import * as errors from './errors.ts'
 import { createDefinitionFinder } from './find.ts'
 import { createFreshness } from './freshness.ts'
+import { withImplicitValueSets } from './implicit/implicit-value-sets.ts'
 import { openIndex } from './indexed/open-index.ts'
 import { terminologyMigrations } from './indexed/tables.ts'
-import { terminologyOperations } from './operations/operations.ts'
 import { Terminology, TerminologyIndex } from './service.ts'
 import { createFindStored } from './stored-canonicals.ts'
 import { createTerminology } from './terminology.ts'
+import { withBuiltIns } from './with-built-ins.ts'
 
 const OURS = new Set(['ValueSet', 'CodeSystem'])
 const NOTES = new Set(['packages', 'terminology'])
@@ -21,18 +24,20 @@ export default definePlugin({
   description: 'Expands value sets and follows the hierarchies of code systems',
   needs: { definitions: Definitions, fhir: Fhir, feed: ChangeFeed, database: Database },
   provides: [Terminology, TerminologyIndex],
-  migrations: terminologyMigrations,
+  migrations: [...terminologyMigrations, ...closureMigrations],
   errors,
   setup({ hooks, needs: { definitions, fhir, feed, database }, provide, later, clock, log, serves }) {
     const freshness = createFreshness(clock, feed)
     const resources = later(Resources)
     const index = openIndex({ database, resources, definitions, clock, log, changed: () => terminology.forget() })
     const stored = createFindStored(resources)
-    const finder = createDefinitionFinder({ definitions, stored, index: index.reader, freshness })
+    const finder = withImplicitValueSets(
+      withBuiltIns(createDefinitionFinder({ definitions, stored, index: index.reader, freshness })),
+    )
     const terminology = createTerminology(finder, freshness)
     provide(Terminology, terminology)
     provide(TerminologyIndex, index)
-    for (const operation of terminologyOperations(terminology, clock)) fhir.operation(operation)
+    addOperations({ fhir, find: finder, terminology, definitions, resources, database, freshness, clock })
     feed.listen({
       name: 'expansions',
       commit({ published }) {
