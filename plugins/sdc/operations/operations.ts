@@ -1,0 +1,6 @@
+/** The operations of Structured Data Capture. https://hl7.org/fhir/uv/sdc/operations.html */
+import type { Operation } from '../../fhir/service.ts'
+import { populateOperation } from './populate.ts'
+import type { SdcParts } from './sdc-parts.ts'
+
+export const sdcOperations = (parts: SdcParts): readonly Operation[] => [populateOperation(parts)]
