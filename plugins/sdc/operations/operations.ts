@@ -1,6 +1,10 @@
 /** The operations of Structured Data Capture. https://hl7.org/fhir/uv/sdc/operations.html */
 import type { Operation } from '../../fhir/service.ts'
+import { extractOperation } from './extract.ts'
 import { populateOperation } from './populate.ts'
 import type { SdcParts } from './sdc-parts.ts'
 
-export const sdcOperations = (parts: SdcParts): readonly Operation[] => [populateOperation(parts)]
+export const sdcOperations = (parts: SdcParts): readonly Operation[] => [
+  populateOperation(parts),
+  extractOperation(parts),
+]
