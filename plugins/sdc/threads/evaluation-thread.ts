@@ -36,7 +36,12 @@ const perform = async (job: Job, evaluator: Evaluator, ask: Ask): Promise<Json> 
     case 'extract':
       return { ...(await extract(job.input, evaluator, ask)) }
     case 'check':
-      return { issues: await checkResponse(job.input, { evaluator, ask }) }
+      return {
+        issues: await checkResponse(job.input, {
+          evaluator,
+          findCodes: (valueSet, system, code) => ask({ kind: 'codes', valueSet, system, code }),
+        }),
+      }
   }
 }
 
