@@ -5,6 +5,7 @@ import type { Definitions } from '../../packages/service.ts'
 import type { Terminology } from '../../terminology/service.ts'
 import type { Code } from '../threads/ask.ts'
 import type { AnswerQuestion } from '../threads/evaluation-threads.ts'
+import { findQuestionnaire } from './find-questionnaire.ts'
 import { runQuery } from './run-query.ts'
 
 /** Codes of a value set that are looked through; of a larger one it cannot be told. */
@@ -50,6 +51,10 @@ export const createAnswerQuestions = (
         return findCodes(question.valueSet, question.system, question.code)
       case 'definition':
         return (await definitions.find('StructureDefinition', question.url.split('|')[0] as string))?.json
+      case 'questionnaire': {
+        const found = await findQuestionnaire({ data, definitions }, question.canonical)
+        return found === undefined ? undefined : JSON.stringify(found)
+      }
       case 'id':
         return random.id()
     }

@@ -8,6 +8,8 @@ export type Question =
   | { readonly kind: 'codes'; readonly valueSet: string; readonly system: string | undefined; readonly code: string }
   /** The JSON of an installed StructureDefinition; undefined where it is not installed. */
   | { readonly kind: 'definition'; readonly url: string }
+  /** The JSON of a Questionnaire that the caller may read; undefined where there is none. */
+  | { readonly kind: 'questionnaire'; readonly canonical: string }
   /** A new UUID. */
   | { readonly kind: 'id' }
 
@@ -24,5 +26,6 @@ export interface Ask {
   (question: Extract<Question, { kind: 'query' }>): Promise<Reading>
   (question: Extract<Question, { kind: 'codes' }>): Promise<readonly Code[] | undefined>
   (question: Extract<Question, { kind: 'definition' }>): Promise<string | undefined>
+  (question: Extract<Question, { kind: 'questionnaire' }>): Promise<string | undefined>
   (question: Extract<Question, { kind: 'id' }>): Promise<string>
 }

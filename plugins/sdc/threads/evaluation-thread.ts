@@ -1,6 +1,9 @@
 /** The thread that evaluates expressions. It has no access to the database: what it needs it asks the main thread for. */
 import { parentPort } from 'node:worker_threads'
 import { loadEngine } from '../../model/thread-service.ts'
+import { nextQuestion } from '../adaptive/next-question.ts'
+import { assemble } from '../assemble/assemble.ts'
+import type { FindValueSetCodes } from '../check/check-contract.ts'
 import { checkResponse } from '../check/check-response.ts'
 import { createEvaluator, type Evaluator } from '../expressions/evaluator.ts'
 import { extract } from '../extract/extract.ts'
@@ -30,18 +33,18 @@ const createAsk = () => {
 }
 
 const perform = async (job: Job, evaluator: Evaluator, ask: Ask): Promise<Json> => {
+  const findCodes: FindValueSetCodes = (valueSet, system, code) => ask({ kind: 'codes', valueSet, system, code })
   switch (job.kind) {
     case 'populate':
       return { ...(await populate(job.input, evaluator, ask)) }
     case 'extract':
       return { ...(await extract(job.input, evaluator, ask)) }
     case 'check':
-      return {
-        issues: await checkResponse(job.input, {
-          evaluator,
-          findCodes: (valueSet, system, code) => ask({ kind: 'codes', valueSet, system, code }),
-        }),
-      }
+      return { issues: await checkResponse(job.input, { evaluator, findCodes }) }
+    case 'assemble':
+      return { ...(await assemble(job.input, evaluator, ask)) }
+    case 'next-question':
+      return { ...(await nextQuestion(job.input, { evaluator, findCodes })) }
   }
 }
 

@@ -1,4 +1,6 @@
 /** Messages between the main thread and a thread that evaluates expressions. */
+import type { NextQuestionInput } from '../adaptive/next-question-contract.ts'
+import type { AssembleInput } from '../assemble/assemble-contract.ts'
 import type { CheckInput } from '../check/check-contract.ts'
 import type { ExtractInput } from '../extract/extract-contract.ts'
 import type { PopulateInput } from '../populate/populate-contract.ts'
@@ -10,6 +12,8 @@ export type Job =
   | { readonly kind: 'populate'; readonly input: PopulateInput }
   | { readonly kind: 'extract'; readonly input: ExtractInput }
   | { readonly kind: 'check'; readonly input: CheckInput }
+  | { readonly kind: 'assemble'; readonly input: AssembleInput }
+  | { readonly kind: 'next-question'; readonly input: NextQuestionInput }
 
 export type ToThread =
   | { readonly kind: 'job'; readonly job: Job }
