@@ -43,24 +43,23 @@ export interface AnswerParts {
   readonly mayMatch: boolean
 }
 
-/** The codes that a contained value set lists; undefined where it does not list all. */
+/** The codes that a contained value set lists, by its definition, else by its expansion; undefined where neither has them all. */
 const listedCodes = ({ compose, expansion }: Json): readonly Json[] | undefined => {
-  if (isObject(expansion)) {
-    const all: Json[] = []
-    const visit = (contains: unknown): void => {
-      for (const one of objectsIn(contains)) {
-        all.push(one)
-        visit(one.contains)
-      }
-    }
-    visit(expansion.contains)
-    return all
-  }
   const { include, exclude } = isObject(compose) ? compose : {}
   const parts = objectsIn(include)
-  if (exclude !== undefined || parts.some(({ concept, valueSet }) => concept === undefined || valueSet !== undefined))
-    return undefined
-  return parts.flatMap(({ system, concept }) => objectsIn(concept).map(({ code }) => ({ system, code })))
+  const isListed = parts.every(({ concept, valueSet }) => concept !== undefined && valueSet === undefined)
+  if (parts.length > 0 && isListed && exclude === undefined)
+    return parts.flatMap(({ system, concept }) => objectsIn(concept).map(({ code }) => ({ system, code })))
+  if (!isObject(expansion)) return undefined
+  const all: Json[] = []
+  const visit = (contains: unknown): void => {
+    for (const one of objectsIn(contains)) {
+      all.push(one)
+      visit(one.contains)
+    }
+  }
+  visit(expansion.contains)
+  return all
 }
 
 /** Returns a promise only where a value set has to be asked. */

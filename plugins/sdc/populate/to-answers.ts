@@ -125,14 +125,15 @@ export const toAnswer = async (item: Item, node: unknown, find: FindCodes): Prom
   return simple === undefined || member === undefined ? undefined : { [member]: simple }
 }
 
-/** The answers that an item starts with: its `initial`, or the options that are selected at first. */
+/** The answers that an item starts with: its `initial`, or the options that are selected at first. Others than it takes are left out. */
 export const initialAnswers = (item: Item): readonly Json[] => {
   const initial = objectsIn(item.initial)
   const chosen =
     initial.length > 0 ? initial : objectsIn(item.answerOption).filter((one) => one.initialSelected === true)
   return chosen.flatMap((one) => {
     const key = valueKeyOf(one)
-    return key === undefined ? [] : [{ [key]: one[key] }]
+    const isTaken = key !== undefined && (MEMBERS[item.type] ?? key) === key
+    return isTaken ? [{ [key]: one[key] }] : []
   })
 }
 

@@ -292,6 +292,19 @@ test('an expression without bound refuses the write, and holds nobody', async ()
   assert.match(written.text, 'too-costly')
 })
 
+test('a contained Questionnaire and its value set are used', async () => {
+  const valueSet = {
+    ...{ resourceType: 'ValueSet', id: 'vs', status: 'active' },
+    compose: { include: [{ system: 'http://codes', concept: [{ code: 'a' }] }] },
+    expansion: { timestamp: '2026-01-01T10:00:00Z', contains: [{ system: 'http://codes', code: 'A' }] },
+  }
+  const item = [{ linkId: '1', type: 'choice', answerValueSet: '#vs' }]
+  const contained = [{ resourceType: 'Questionnaire', id: 'q', status: 'active', item }, valueSet]
+  const of = (code: string): Json => response([answered('1', coding(code))], { contained, questionnaire: '#q' })
+  assert.equal(brief(await issuesOf(of('a'))), [])
+  assert.match(brief(await issuesOf(of('A'))).join(), 'not in the value set #vs')
+})
+
 test('entries of a Bundle are checked, and the setting says whether writes are', async () => {
   const entry = [{ resource: response([]), request: { method: 'POST', url: 'QuestionnaireResponse' } }]
   const bundle = await it.post('/', { resourceType: 'Bundle', type: 'transaction', entry })

@@ -236,6 +236,12 @@ test('Observations answer an item with their codes, the newest within its period
   assert.is(answers.other, undefined)
 })
 
+test('an initial value of another type is left out', async () => {
+  const item = [{ linkId: '1', type: 'text', initial: [{ valueCoding: { code: 'x' } }] }]
+  const json = await populated(parameters({ name: 'questionnaire', resource: form('initial', { item }) }))
+  assert.equal(responseOf(json).item, [{ linkId: '1' }])
+})
+
 test('a StructureMap is refused, and other languages are named in the issues', async () => {
   const map = { url: sdcUrl('sourceStructureMap'), valueCanonical: 'http://maps.example/m' }
   await it.put(form('mapped', { extension: [map], item: [{ linkId: '1', type: 'string' }] }))
