@@ -25,7 +25,9 @@ export const createFindCodes =
   async (valueSet: string, system: string | undefined, code: string): Promise<readonly Code[] | undefined> => {
     try {
       const all = await terminology?.expand(valueSet, MAX_CODES)
-      return all?.filter((one) => one.code === code && (system === undefined || one.system === system))
+      const found = all?.filter((one) => one.code === code && (system === undefined || one.system === system))
+      // Plain objects: those of the terminology may have members that no thread can be sent.
+      return found?.map((one) => ({ system: one.system, code: one.code }))
     } catch (error) {
       if (isServerError(error) && error.status < 500) return undefined
       throw error
