@@ -18,7 +18,7 @@ const fromFastify = (error: FastifyError): ServerError | undefined => {
     case 'FST_ERR_BAD_URL':
       return MalformedUrl()
     default:
-      if (error.code?.startsWith('FST_') && error.statusCode !== undefined && error.statusCode < 500)
+      if (String(error.code).startsWith('FST_') && error.statusCode !== undefined && error.statusCode < 500)
         return MalformedRequest('the body does not match its headers')
       return undefined
   }
