@@ -79,6 +79,8 @@ export interface RequestContextInit {
   readonly response:
     | (EventEmitter & {
         readonly writableFinished: boolean
+        /** Its connection emits `end` when the client closes its side. */
+        readonly req?: { readonly socket: EventEmitter & { readonly readableEnded?: boolean } }
         setHeader(name: string, value: string | readonly string[]): unknown
       })
     | null
@@ -275,16 +277,24 @@ export class RequestContext {
   }
 
   /**
-   * Aborted when the client leaves; for a request of the server, when its own signal aborts. Created at first use, by
-   * code that starts slow work.
+   * Aborted when the client leaves or closes its side of the connection; for a request of the server, when its own
+   * signal aborts. Created at first use, by code that starts slow work. An error that it causes is still sent, for a
+   * client that closed only its own side.
    */
   get signal(): AbortSignal {
     if (this.#signal === undefined) {
       const controller = new AbortController()
       const response = this.#response
-      response?.once('close', () => {
-        if (!response.writableFinished) controller.abort()
-      })
+      if (response !== null) {
+        const socket = response.req?.socket
+        const leave = (): void => controller.abort()
+        if (socket?.readableEnded) leave()
+        socket?.once('end', leave)
+        response.once('close', () => {
+          socket?.off('end', leave)
+          if (!response.writableFinished) leave()
+        })
+      }
       this.#signal = controller.signal
     }
     return this.#signal
