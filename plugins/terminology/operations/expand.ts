@@ -18,12 +18,17 @@ const DEFINING: ReadonlySet<string> = new Set([
 
 const toText = (text: string): string => text.toLowerCase().normalize('NFKD').replace(/\p{M}/gu, '')
 
-/** True when the code or a word of its display begins with the filter. */
-const matches = (one: ExpandedCode, filter: string, language: string | undefined): boolean => {
-  const { code } = one
-  const display = displayOf(one, language) ?? ''
-  const wanted = toText(filter)
-  return ` ${toText(display)}`.includes(` ${wanted}`) || toText(code).startsWith(wanted)
+/**
+ * True when the code begins with the filter, or each word of the filter begins a word of the display, in any order:
+ * "acut ast" finds "Acute asthma". https://hl7.org/fhir/R4/valueset-operation-expand.html
+ */
+const matching = (filter: string, language: string | undefined): ((one: ExpandedCode) => boolean) => {
+  const wanted = toText(filter).trim()
+  const words = wanted.split(/\s+/).map((word) => ` ${word}`)
+  return (one) => {
+    const display = ` ${toText(displayOf(one, language) ?? '')}`
+    return words.every((word) => display.includes(word)) || toText(one.code).startsWith(wanted)
+  }
 }
 
 interface Shown {
@@ -91,7 +96,8 @@ export const expandOperation = (terminology: ExpansionService, clock: Clock): Op
     const language = inputs.get<string>('displayLanguage')
     const { resource, expansion } = await expand(versions)
     const whole = [...expansion.codes].filter(({ isUnknown }) => !isUnknown)
-    const all = whole.filter((one) => !isExcluded(one) && (filter === undefined || matches(one, filter, language)))
+    const matches = filter === undefined ? undefined : matching(filter, language)
+    const all = whole.filter((one) => !isExcluded(one) && (matches === undefined || matches(one)))
     const shown = all.slice(offset, count === undefined ? undefined : offset + count)
     const parameter = [...repeated, ...versionsIn(whole)]
     const how: Shown = { language, shows, several: severalIn(whole) }
