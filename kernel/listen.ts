@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES }
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
+import { continueWhenRead } from './continue-when-read.ts'
 import { createDirectRouter } from './direct-router.ts'
 import {
   BodyTimeout,
@@ -20,6 +21,7 @@ import { createPipelinedRequests, type PipelinedRequests } from './pipelining.ts
 import type { ServerError } from './server-error.ts'
 import { type BareRefusal, type BareRefusals, createBareRefusals } from './unparsed.ts'
 import type { Upgrades } from './upgrades.ts'
+import { hasBody } from './websocket-head.ts'
 
 // above HEADER_BYTES, so that checkHead sees whether the URL or the headers are too long
 const PARSER_HEADER_BYTES = 65_536
@@ -156,6 +158,10 @@ const guardServer = ({ server }: FastifyInstance, { turns, refusals, limits }: B
     const error = MethodRefused('CONNECT').with({ headers: { allow: 'GET, HEAD' } })
     takeOver(socket, turns, () => endSocket(error, { socket, request }, refusals, limits))
     socket.resume()
+  })
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    if (hasBody(request)) continueWhenRead(request, response)
+    server.emit('request', request, response)
   })
   server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
     turns.take(request, response, () =>
