@@ -9,7 +9,8 @@ import type { Interaction, RequestContext } from './context.ts'
 import { AdminRestricted, MethodRefused } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import { toServerError } from './outcome.ts'
-import { extentOf, type Restriction, Ruling } from './ruling.ts'
+import { extentOf, type Restriction } from './restriction.ts'
+import { Ruling } from './ruling.ts'
 
 export interface AdminAnswer {
   readonly type: string
@@ -38,13 +39,23 @@ export interface AdminEndpoint {
   answer(request: RequestContext): Promise<AdminAnswer>
 }
 
-const authorize = async (run: Runners, request: RequestContext, interaction: Interaction): Promise<void> => {
-  if (run.authorize === null) return
+// Access requires the right to read this type.
+const toInteraction = (operation: string): Interaction => ({ kind: 'admin', type: 'AuditEvent', operation })
+
+/**
+ * The ruling on an interaction of kind `admin`. Throws, or rejects with, 403 where it does not let all AuditEvents be read; no
+ * promise where all taps of `authorize` are synchronous.
+ */
+export const authorizeAdmin = (run: Runners, request: RequestContext, operation: string): Promise<Ruling> | Ruling => {
   const ruling = new Ruling()
-  await run.authorize(request, interaction, ruling)
-  // These endpoints show the use of all callers, so a caller who may read only some AuditEvents is refused.
-  const causes = (one: Restriction): boolean => extentOf(one, 'AuditEvent', 'r') !== 'all'
-  if (ruling.extent('AuditEvent', 'r') !== 'all') throw AdminRestricted().with({ headers: ruling.headersWhere(causes) })
+  const decide = (): Ruling => {
+    // These endpoints show the use of all callers, so a caller who may read only some AuditEvents is refused.
+    const causes = (one: Restriction): boolean => extentOf(one, 'AuditEvent', 'r') !== 'all'
+    if (ruling.extent('AuditEvent', 'r') === 'all') return ruling
+    throw AdminRestricted().with({ headers: ruling.headersWhere(causes) })
+  }
+  const asked = run.authorize?.(request, toInteraction(operation), ruling)
+  return asked instanceof Promise ? asked.then(decide) : decide()
 }
 
 /** GET and HEAD at its path; other methods are 405. */
@@ -57,10 +68,9 @@ export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEn
     url,
     config: relaying,
     async handler({ ctx }, reply) {
-      // Access requires the right to read this type.
-      const interaction: Interaction = { kind: 'admin', type: 'AuditEvent', operation }
+      const interaction = toInteraction(operation)
       try {
-        await authorize(run, ctx, interaction)
+        await authorizeAdmin(run, ctx, operation)
         const { type, body, headers = {} } = await endpoint.answer(ctx)
         if (audited) await run.onAudit?.({ request: ctx, interaction, status: 200 })
         // The figures change all the time, so no cache may store them.

@@ -1,5 +1,6 @@
 /** Checks the shape of a restriction that a plugin gives. Anything that is not understood is refused, never ignored. */
 import { RestrictionMalformed } from './errors.ts'
+import { findOpenRights, OPEN_RIGHTS, type Restriction } from './restriction.ts'
 
 type Json = Record<string, unknown>
 
@@ -75,17 +76,16 @@ const freezeAll = (restriction: Json): void => {
   Object.freeze(restriction)
 }
 
-/** Marks a restriction that was checked and is frozen. Not enumerable, so that a copy is checked again. */
-const CHECKED = Symbol('checked')
-
 /**
  * Checks and freezes a restriction; throws 500 for a malformed one. It is frozen because compiled conditions are cached
  * with it. One that its plugin has frozen cannot be marked as checked, and is checked each time.
  */
 export const checkRestriction = (restriction: unknown): void => {
-  if (isObject(restriction) && Object.hasOwn(restriction, CHECKED)) return
+  if (isObject(restriction) && Object.hasOwn(restriction, OPEN_RIGHTS)) return
   const fault = faultOf(restriction)
   if (fault !== undefined) throw RestrictionMalformed().with({ detail: fault })
-  if (Object.isExtensible(restriction)) Object.defineProperty(restriction, CHECKED, { value: true })
+  // Not enumerable, so that a copy is checked again.
+  if (Object.isExtensible(restriction))
+    Object.defineProperty(restriction, OPEN_RIGHTS, { value: findOpenRights(restriction as unknown as Restriction) })
   freezeAll(restriction as Json)
 }

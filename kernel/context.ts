@@ -34,6 +34,8 @@ export type InteractionKind =
   | 'operation'
   | 'admin'
   | 'auth'
+  /** The database was made of a backup. Nobody asks for it over HTTP. */
+  | 'restore'
   /** A request that was refused before its interaction was known; `operation` is the HTTP method. */
   | 'request'
 

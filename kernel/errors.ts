@@ -6,6 +6,12 @@ export * from './relay-errors.ts'
 // Errors before there are requests: they stop the start, and the CLI prints the message as one line.
 
 export const ServiceTwice = defineError('kernel/service-twice', 500, 'exception', 'The service "%s" is provided twice.')
+export const DecoratedLate = defineError(
+  'kernel/decorated-late',
+  500,
+  'exception',
+  'The service "%s" is decorated after it was provided; list the plugin that decorates it in front.',
+)
 export const ServiceProviders = defineError(
   'kernel/service-providers',
   500,

@@ -6,6 +6,7 @@ import { attributeError } from './attribute-error.ts'
 import { type RequestContext, steps } from './context.ts'
 import { Internal, LateTap, NotFrozen, RelayUnanswered, TapUnawaited } from './errors.ts'
 import type { HookName, Hooks, Reply } from './hooks.ts'
+import type { WatchTap } from './watch-tap.ts'
 
 type Run<H> = H extends { promise(...args: infer A): Promise<infer R> }
   ? H extends { call(...args: any[]): any }
@@ -127,12 +128,18 @@ const nameForTapable =
  * Wraps the taps of a hook so that their errors name the plugin. With `onLateThrow` an error goes there, and the next
  * tap runs.
  */
-const nameTaps = (hook: Hook<any, any>, name: HookName, onLateThrow?: OnLateThrow): void => {
+const nameTaps = (
+  hook: Hook<any, any>,
+  name: HookName,
+  watches: readonly WatchTap[],
+  onLateThrow?: OnLateThrow,
+): void => {
   for (const tap of hook.taps as unknown as Tap[]) {
     const plugin = tap.plugin ?? tap.name
     const fn = looked(tap.fn, plugin, name)
     const nameLater = hook.interceptors.length === 0 ? nameAsync : nameForTapable
     tap.fn = tap.type === 'sync' ? nameSync(fn, plugin, name, onLateThrow) : nameLater(fn, plugin, name)
+    for (const watch of watches) tap.fn = watch({ hook: name, plugin, name: tap.name }, tap.fn)
   }
 }
 
@@ -197,10 +204,13 @@ const callInTurn = (hook: { taps: readonly Tap[]; constructor: unknown }): Tap['
 
 export interface Freezer {
   readonly run: Runners
+  /** Filled during set-up, and asked by `freeze`. */
+  readonly watches: WatchTap[]
   freeze(): void
 }
 
 export const createFreezer = (hooks: Hooks, onLateThrow: OnLateThrow): Freezer => {
+  const watches: WatchTap[] = []
   const run = {} as Record<string, unknown>
   for (const name of Object.keys(hooks)) {
     Object.defineProperty(run, name, {
@@ -213,10 +223,11 @@ export const createFreezer = (hooks: Hooks, onLateThrow: OnLateThrow): Freezer =
   }
   return {
     run: run as Runners,
+    watches,
     freeze() {
       for (const [name, hook] of Object.entries(hooks) as [HookName, any][]) {
         const sync = isSync(hook)
-        nameTaps(hook, name, sync ? onLateThrow : undefined)
+        nameTaps(hook, name, watches, sync ? onLateThrow : undefined)
         // Not `isUsed()`: that is true as soon as there is an interceptor. Not `hook.promise.bind(hook)`: until its
         // first call that is a delegate which compiles on every call.
         const runner = hook.taps.every(({ isCheck }: Tap) => isCheck === true)

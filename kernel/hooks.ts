@@ -19,7 +19,10 @@ export type Refusal = ServerError
 
 /** A hook whose `tapPromise` takes taps that answer at once where they can: the request goes on synchronously then. */
 type PromptHook<T extends unknown[], R> = Omit<AsyncSeriesBailHook<T, R>, 'tapPromise'> & {
-  tapPromise(options: string | { readonly name: string }, fn: (...args: T) => Promise<R> | R): void
+  tapPromise(
+    options: string | { readonly name: string; readonly stage?: number },
+    fn: (...args: T) => Promise<R> | R,
+  ): void
 }
 
 export const createHooks = () => ({
@@ -42,7 +45,10 @@ export const createHooks = () => ({
     'authenticate',
   ) as PromptHook<[RequestContext], Caller | undefined>,
   /** Called by the kernel once per HTTP request, with the caller known: rate limit, quota. */
-  admit: new AsyncSeriesBailHook<[RequestContext], Refusal | undefined>(['request'], 'admit'),
+  admit: new AsyncSeriesBailHook<[RequestContext], Refusal | undefined>(['request'], 'admit') as PromptHook<
+    [RequestContext],
+    Refusal | undefined
+  >,
   /**
    * Called by the kernel after `admit`, for requests that the route's `relay` concerns, before the body is parsed: a tap may answer with
    * another server's answer. The first Reply wins. A tap that takes `request.body` has to return one.

@@ -1,5 +1,5 @@
 /** The kernel's public face: the only file outsiders import. */
-export { type AdminAnswer, type AdminEndpoint, mountAdmin } from './admin.ts'
+export { type AdminAnswer, type AdminEndpoint, authorizeAdmin, mountAdmin } from './admin.ts'
 export { linkWith, readAdminClass, readAdminNumber, readAdminQuery } from './admin-query.ts'
 export { BUILD } from './build.ts'
 export { type Clock, type Random, systemClock, systemRandom } from './clock.ts'
@@ -66,7 +66,6 @@ export {
 export { type ProgressLine, type ProgressStep, progressLine } from './progress-line.ts'
 export type { RawBody } from './raw-body.ts'
 export type { Readiness } from './readiness.ts'
-export type { RouteConfig } from './route-config.ts'
 export {
   ALL,
   type Compartment,
@@ -77,14 +76,16 @@ export {
   type Restriction,
   type Right,
   type Rights,
-  Ruling,
-} from './ruling.ts'
+} from './restriction.ts'
+export type { RouteConfig } from './route-config.ts'
+export { Ruling } from './ruling.ts'
 export { type ErrorExtras, isServerError, ServerError } from './server-error.ts'
 export type { ServerRequest } from './server-request.ts'
 export { defineService, type Service } from './services.ts'
 export { Type } from './settings/type.ts'
 export { isSpecialAddress } from './special-address.ts'
 export type { Upgrade } from './upgrades.ts'
+export type { TapFunction, WatchedTap, WatchTap } from './watch-tap.ts'
 export { asksForWebSocket } from './websocket-head.ts'
 export { withArticle } from './with-article.ts'
 export { workerUrl } from './worker-url.ts'

@@ -109,6 +109,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   let ownUrl: OwnUrl | undefined = publicUrl
   const contextParts = { readAddress, publicUrl, ownUrl: () => ownUrl, clock, random, log }
   const { routes, direct } = setUpPlugins({
+    watches: freezer.watches,
     plugins,
     enabled,
     serves: options.only === undefined,

@@ -17,6 +17,7 @@ import type { Readiness } from './readiness.ts'
 import type { ServerError } from './server-error.ts'
 import type { ServerRequest } from './server-request.ts'
 import type { Service } from './services.ts'
+import type { WatchTap } from './watch-tap.ts'
 
 /**
  * Section path of server.toml (`audit`, `smart.oidc`) → TypeBox object. Several plugins may add keys to a section; a
@@ -97,6 +98,13 @@ export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
   readonly clock: Clock
   readonly random: Random
   provide<T>(service: Service<T>, instance: T): void
+  /** In setup only: wraps every tap of every plugin, also of those that are set up later. */
+  watchTaps(watch: WatchTap): void
+  /**
+   * In setup only: `wrap` is given the instance of a service when a plugin set up later provides it, and returns the one that
+   * others get. Throws where the service is there already: a plugin that decorates stands in front of those that provide.
+   */
+  decorate<T>(service: Service<T>, wrap: (instance: T) => T): void
   /** A service listed in `uses`, if an enabled plugin provides it. */
   optional<T>(service: Service<T>): T | undefined
   /**

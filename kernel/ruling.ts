@@ -3,68 +3,8 @@
  * widen.
  */
 import { checkRestriction } from './check-restriction.ts'
+import { type Extent, extentOf, openRightsOf, type Restriction, RIGHTS, type Right } from './restriction.ts'
 import type { ServerError } from './server-error.ts'
-
-/** Create, read, update, delete, search: the letters of SMART App Launch 2, https://hl7.org/fhir/smart-app-launch/ */
-export type Right = 'c' | 'r' | 'u' | 'd' | 's'
-/** Some rights, in that order: `rs`, `cruds`. */
-export type Rights = `${'c' | ''}${'r' | ''}${'u' | ''}${'d' | ''}${'s' | ''}`
-
-/** A compartment that data must lie in, e.g. `{ type: 'Patient', id: 'p1' }`. */
-export interface Compartment {
-  readonly type: string
-  readonly id: string
-}
-
-/**
- * Rights on the resources of a type that match `query` and lie in `compartment`; on all of them where neither is given.
- */
-export interface Grant {
-  readonly rights: Rights
-  /** Search parameters: `category=laboratory&status=final`. All must match; a comma means any of the values. */
-  readonly query?: string
-  readonly compartment?: Compartment
-}
-
-/** All rights on all resources of a type. */
-export const ALL: Grant = Object.freeze({ rights: 'cruds' })
-
-/**
- * Plain data, frozen once it is in use. Give the same object for the same token: compiled conditions are cached with
- * it.
- */
-export interface Restriction {
-  /** Grants of each type; any one of them is sufficient. */
-  readonly types: Readonly<Record<string, readonly Grant[]>>
-  /** Grants of the types not named in `types`; an empty list closes them. */
-  readonly others: readonly Grant[]
-  /** Sent with a 403 that this restriction causes, e.g. `WWW-Authenticate`. */
-  readonly headers?: Readonly<Record<string, string>>
-}
-
-/** What a ruling says of a type without looking at data. */
-export type Extent = 'all' | 'some' | 'none'
-
-/** The grants of a restriction that concern a type. */
-export const grantsOf = ({ types, others }: Restriction, type: string): readonly Grant[] =>
-  Object.hasOwn(types, type) ? (types[type] as readonly Grant[]) : others
-
-const isOpen = ({ query, compartment }: Grant): boolean => query === undefined && compartment === undefined
-
-/** What one restriction says of a right on a type. */
-export const extentOf = (restriction: Restriction, type: string, right: Right): Extent => {
-  let extent: Extent = 'none'
-  for (const grant of grantsOf(restriction, type))
-    if (grant.rights.includes(right)) {
-      if (isOpen(grant)) return 'all'
-      extent = 'some'
-    }
-  return extent
-}
-
-const RIGHTS: readonly Right[] = ['c', 'r', 'u', 'd', 's']
-const opens = (grants: readonly Grant[], right: Right): boolean =>
-  grants.some((grant) => isOpen(grant) && grant.rights.includes(right))
 
 /** All restrictions of a ruling apply together: what any one of them does not grant is not granted. */
 export class Ruling {
@@ -99,9 +39,11 @@ export class Ruling {
 
   /** True when these rights (all rights, when left out) hold on every resource of every type. */
   covers(rights: readonly Right[] = RIGHTS): boolean {
-    return this.restrictions.every(({ types, others }) =>
-      [others, ...Object.values(types)].every((grants) => rights.every((right) => opens(grants, right))),
-    )
+    for (const restriction of this.#restrictions) {
+      const open = openRightsOf(restriction)
+      for (const right of rights) if (!open.includes(right)) return false
+    }
+    return true
   }
 
   /** Headers of the restrictions for which `causes` holds: they go with the 403 that these cause. */

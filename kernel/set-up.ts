@@ -21,6 +21,7 @@ import { refuseOtherMajor } from './refuse-other-major.ts'
 import type { ServerError } from './server-error.ts'
 import type { ServerRequests } from './server-request.ts'
 import type { Service, ServiceRegistry } from './services.ts'
+import type { WatchTap } from './watch-tap.ts'
 
 export interface SetUpParts {
   /** All plugins, and those of them that are enabled, in order. */
@@ -30,6 +31,8 @@ export interface SetUpParts {
   readonly serves: boolean
   readonly configOf: (plugin: AnyPlugin) => Record<string, unknown>
   readonly hooks: Hooks
+  /** Plugins add to it. */
+  readonly watches: WatchTap[]
   readonly run: Runners
   readonly services: ServiceRegistry
   readonly readiness: ReadinessBoard
@@ -102,6 +105,8 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
       clock,
       random,
       provide: inSetup('provide', services.provide),
+      watchTaps: inSetup('watchTaps', (watch) => void parts.watches.push(watch)),
+      decorate: inSetup('decorate', services.decorate) as Host['decorate'],
       optional: (service) => (services.has(service) ? services.get(service) : undefined),
       later: inSetup('later', laterFor(plugin.name)) as Host['later'],
       request: (given) => parts.requests(plugin.name, given),

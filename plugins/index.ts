@@ -1,6 +1,7 @@
 /** The first-party plugins. Needs decide the order; where they leave it open, this list does. */
 import type { AnyPlugin } from '../kernel/index.ts'
 import audit from './audit/index.ts'
+import backup from './backup/index.ts'
 import cluster from './cluster/index.ts'
 import cors from './cors/index.ts'
 import database from './database/index.ts'
@@ -18,15 +19,18 @@ import probes from './probes/index.ts'
 import references from './references/index.ts'
 import reindex from './reindex/index.ts'
 import requestLog from './request-log/index.ts'
+import sdcArchiver from './sdc-archiver/index.ts'
 import search from './search/index.ts'
 import smart from './smart/index.ts'
 import storage from './storage/index.ts'
 import subscriptions from './subscriptions/index.ts'
 import sync from './sync/index.ts'
 import terminology from './terminology/index.ts'
+import trace from './trace/index.ts'
 import validation from './validation/index.ts'
 
 export const firstParty: readonly AnyPlugin[] = [
+  trace, // sees what all the others do
   database, // everything else stores in it
   packages, // what resource types there are
   model, // what those types consist of
@@ -34,6 +38,7 @@ export const firstParty: readonly AnyPlugin[] = [
   storage, // every version of every resource
   search, // which of them are asked for
   fhir, // all of that over HTTP
+  sdcArchiver, // keeps one type of them to itself
   references, // what they may refer to
   importing, // all of that from files
   terminology, // value sets and code systems, those that are stored too
@@ -51,5 +56,6 @@ export const firstParty: readonly AnyPlugin[] = [
   metrics, // and measures it
   cors, // announces to browsers whose pages may read all of that
   audit, // records what all the others did
+  backup, // notes in that trail where its database was restored
   probes, // may show what all others report
 ]

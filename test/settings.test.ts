@@ -88,7 +88,7 @@ const KEYS: Readonly<Record<string, Row>> = {
   'export.dir': { plugin: 'export', kind: 'string', flag: 'export-dir' },
   'terminology.urls': { plugin: 'terminology', kind: 'strings', flag: 'terminology' },
   'features.trace_engine': { plugin: 'trace', kind: 'boolean', flag: 'trace-engine' },
-  'features.sdc_archiver': { plugin: 'sdc', kind: 'boolean', flag: 'sdc-archiver' },
+  'features.sdc_archiver': { plugin: 'sdc-archiver', kind: 'boolean', flag: 'sdc-archiver' },
   'metering.enabled': { plugin: 'metering', kind: 'boolean', default: true },
   'request_log.enabled': { plugin: 'request-log', kind: 'boolean', default: true },
   'request_log.store': { plugin: 'request-log', kind: 'boolean' },
@@ -169,6 +169,7 @@ const OURS: Readonly<Record<string, string>> = {
   'import.sources': 'the specification does not show an import, and a client must not choose what a server reads',
   'import.inside_hosts': 'files are fetched from the public internet only, and hospitals have services inside',
   'import.max_file_bytes': 'a file of another host has no end that the operator knows of',
+  'features.otlp_endpoint': 'operators have a collector of OpenTelemetry, and its variable is known to all who do',
   'fhir.page_size': 'the specification does not show a page size',
   'fhir.max_page_size': 'the specification does not show a largest page',
   'subscriptions.rest_hook_hosts':

@@ -30,6 +30,7 @@ export const KINDS: readonly EventKind[] = [
   'rekey',
   'alarm',
   'request',
+  'restore',
 ]
 
 const CODES: ReadonlyMap<EventKind, number> = new Map(KINDS.map((kind, code) => [kind, code]))

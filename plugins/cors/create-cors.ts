@@ -8,7 +8,7 @@ import type { WebApps } from './service.ts'
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 const EXPOSED = [
   ...['Allow', 'Content-Location', 'ETag', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After'],
-  ...['WWW-Authenticate', 'X-Request-Id', 'X-Snapshot'],
+  ...['WWW-Authenticate', 'X-Request-Id', 'X-Snapshot', 'X-Trace-Id'],
 ].join(', ')
 const MAX_AGE_S = 3600 // how long a browser may reuse the answer to a preflight
 const MAX_NAMES = 1000 // characters; a longer Access-Control-Request-Headers is ignored

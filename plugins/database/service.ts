@@ -67,3 +67,19 @@ export const isOpenElsewhere = async (path: string): Promise<boolean> =>
  */
 export const lookForDatabase = async (database: Readonly<Record<string, unknown>>, log: Logger): Promise<void> =>
   (await import('./look-for.ts')).lookFor(database, log)
+
+/** For `server backup`: see sqlite/back-up-file.ts. */
+export const backUpFile = async (...given: Parameters<typeof import('./sqlite/back-up-file.ts').backUpFile>) =>
+  (await import('./sqlite/back-up-file.ts')).backUpFile(...given)
+
+/** For `server restore`: see sqlite/restore-file.ts. */
+export const restoreFile = async (...given: Parameters<typeof import('./sqlite/restore-file.ts').restoreFile>) =>
+  (await import('./sqlite/restore-file.ts')).restoreFile(...given)
+
+/** The first file that a database at this path would overwrite or take for its own. */
+export const findOccupant = async (path: string): Promise<string | undefined> =>
+  (await import('./sqlite/restore-file.ts')).findOccupant(path)
+
+/** 'new' where there is no file or an empty one. Throws where it is not a database of this server, or not whole. */
+export const inspectFile = async (path: string): Promise<'new' | 'ours'> =>
+  (await import('./sqlite/inspect.ts')).inspectFile(path)

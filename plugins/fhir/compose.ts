@@ -1,5 +1,5 @@
 /** Composes the interactions: each gets the parts it uses once, and the view with each call. */
-import type { Clock, Random, Runners } from '../../kernel/index.ts'
+import type { Clock, Random, Restriction, Runners } from '../../kernel/index.ts'
 import { createElements, type Model, type TypeCatalog } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
 import type { Searches } from '../search/service.ts'
@@ -65,6 +65,8 @@ export interface ComposeParts {
   readonly large: LargeBodies
   readonly validator: Validator | undefined
   readonly described: readonly CapabilityPart[]
+  /** Restrictions of all callers. */
+  readonly standing: readonly Restriction[]
   readonly operations: Operations<BuiltInInvocation>
   readonly owned: ServerOwnedTypes
   /** Entries of a page when `_count` is not given, and the largest number a page may have. */
@@ -110,7 +112,7 @@ const commonOf = (given: ComposeParts) => {
 }
 
 export const compose = (given: ComposeParts): StartedFhir => {
-  const { storage, searches, run, random, large, operations, owned, page, described, deletesMany } = given
+  const { storage, searches, run, random, large, operations, owned, page, described, standing, deletesMany } = given
   const { search: opened, access, reads } = searches.opened
   const common = commonOf(given)
   const { catalog, audit, checkUnvalidated } = common
@@ -143,6 +145,7 @@ export const compose = (given: ComposeParts): StartedFhir => {
     ...common,
     operations,
     described,
+    standing,
     deletesMany,
     fullTextMode: opened.fullText.mode,
   })

@@ -21,7 +21,7 @@ const NO_RULING = Object.freeze(new Ruling()) as Ruling
  * The rights that each interaction needs on its type. A Bundle needs none itself, an operation those that it declares.
  * A conditional change also needs `s`: its search is an interaction of its own.
  */
-const RIGHTS: Readonly<Partial<Record<Interaction['kind'], readonly Right[]>>> = {
+export const RIGHTS: Readonly<Partial<Record<Interaction['kind'], readonly Right[]>>> = {
   read: ['r'],
   vread: ['r'],
   'history-instance': ['r'],

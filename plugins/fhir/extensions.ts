@@ -1,5 +1,5 @@
 /** What other plugins add in their setup: parts of /metadata, checks, operations, types they own. */
-
+import type { Restriction } from '../../kernel/index.ts'
 import type { Reindexing, Searches } from '../search/service.ts'
 import type { Storage } from '../storage/service.ts'
 import type { CapabilityPart } from './capability-part.ts'
@@ -13,6 +13,8 @@ import type { SeatParts } from './session/seat.ts'
 
 export interface Extensions {
   readonly described: readonly CapabilityPart[]
+  /** Restrictions of all callers. */
+  readonly standing: readonly Restriction[]
   readonly operations: Operations<BuiltInInvocation>
   readonly owned: ServerOwnedTypes
   /** The service through which plugins add them. */
@@ -31,6 +33,7 @@ export interface ExtensionParts {
 
 export const createExtensions = ({ get, storage, searches, reindexing, request }: ExtensionParts): Extensions => {
   const described: CapabilityPart[] = []
+  const standing: Restriction[] = []
   const owned = createServerOwnedTypes()
   const operations = createOperations<BuiltInInvocation>()
   const service: Fhir = {
@@ -38,6 +41,10 @@ export const createExtensions = ({ get, storage, searches, reindexing, request }
     check: storage.check,
     operation: operations.add,
     ownsType: owned.add,
+    restrictEveryone({ authorize }, restriction) {
+      authorize.tap('restriction of everyone', (_request, _interaction, ruling) => ruling.restrict(restriction))
+      standing.push(restriction)
+    },
     isReadElsewhere: (type) => owned.readElsewhere.has(type),
     deferIndexing: reindexing.deferIndexing,
     checkScope: reindexing.checkScope,
@@ -48,6 +55,6 @@ export const createExtensions = ({ get, storage, searches, reindexing, request }
       return searches.opened.references
     },
   }
-  const resources = createResources({ view: () => get().view, late: () => get().sessions, request })
-  return { described, operations, owned, service, resources }
+  const resources = createResources({ view: () => get().view, late: () => get().sessions, request, standing })
+  return { described, standing, operations, owned, service, resources }
 }

@@ -2,7 +2,7 @@
  * The service `Fhir`: other plugins add to the capability statement, and add checks of writes, operations and types.
  */
 
-import { defineService } from '../../kernel/index.ts'
+import { defineService, type Hooks, type Restriction } from '../../kernel/index.ts'
 import type { References, Reindexing } from '../search/service.ts'
 import type { WriteCheck } from '../storage/service.ts'
 import type { CapabilityPart } from './capability-part.ts'
@@ -30,6 +30,7 @@ export type {
 export type { CapabilityPart } from './capability-part.ts'
 export { SNAPSHOT_HEADER } from './http/snapshot-header.ts'
 export type {
+  AnsweringOperation,
   Invocation,
   Operation,
   OperationAnswer,
@@ -75,6 +76,12 @@ export interface Fhir extends Reindexing {
    * which names the address to use instead, such as `GET /_audit`.
    */
   ownsType(type: string, why: string, readAt?: string): void
+  /**
+   * In setup only: a restriction of all callers, whatever the settings were when a caller was authorized: taps `authorize` of
+   * the given hooks with it, adds it to sessions of stored callers, such as those of exports and Subscriptions, and leaves out
+   * of /metadata what it closes. Sessions of the server itself are not concerned.
+   */
+  restrictEveryone(hooks: Pick<Hooks, 'authorize'>, restriction: Restriction): void
   /** True for a type that is not stored as resources, but read at another address. */
   isReadElsewhere(type: string): boolean
   /**

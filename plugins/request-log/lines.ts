@@ -40,8 +40,8 @@ const createCommon = () => {
   let last: Pick<RequestContext, 'method' | 'route' | 'requestClass' | 'relayed'> | undefined
   let lastStatus = 0
   let middle = ''
-  let caller: RequestContext['caller'] | undefined
-  let address = ''
+  let lastCaller: RequestContext['caller'] | undefined
+  let lastAddress = ''
   let end = ''
   return {
     middle(request: RequestContext, status: number): string {
@@ -63,11 +63,12 @@ const createCommon = () => {
       return middle
     },
     end(request: RequestContext): string {
-      if (request.caller !== caller || request.address !== address) {
-        caller = request.caller
-        address = request.address
-        end = `${callerOf(request)},"msg":"request"}\n`
-      }
+      const { caller, address } = request
+      // Tokens of one client have different callers.
+      const isSame = caller === lastCaller || (caller.client === lastCaller?.client && caller.user === lastCaller?.user)
+      if (!isSame || address !== lastAddress) end = `${callerOf(request)},"msg":"request"}\n`
+      lastCaller = caller
+      lastAddress = address
       return end
     },
   }

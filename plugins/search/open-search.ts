@@ -24,6 +24,7 @@ import { createExecutor } from './plan/executor.ts'
 import { createQueryTrace } from './plan/explain.ts'
 import { createIncluder } from './plan/include.ts'
 import { createPlanner } from './plan/plan.ts'
+import type { WatchPlans } from './plan/plan-summary.ts'
 import type { PlannedSearch } from './plan/planned-search.ts'
 import { createReferred } from './plan/referred.ts'
 import { createPlanRefiner } from './plan/refine.ts'
@@ -68,6 +69,7 @@ export interface SearchParts {
   readonly terminology?: CodeExpander | undefined
   readonly waiting: Waiting
   readonly feed: GapSource
+  readonly watchPlans?: WatchPlans | undefined
 }
 
 const MAX_SYSTEMS = 64
@@ -191,6 +193,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       backfillWorker,
       fullText,
       reindex: createReindex({ database, registry, backfill, types, words: fullText, clock }),
+      watchPlans: parts.watchPlans,
       tracer: () => createQueryTrace(source, statements, shared ? 'postgres' : 'sqlite', clock),
       refreshDefinitions: shared ? catchUp : undefined,
     }

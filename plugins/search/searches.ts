@@ -15,6 +15,7 @@ import { SEARCH_PARAMETER } from './index/posted-parameters.ts'
 import type { Reindexing } from './index/reindexing.ts'
 import { openSearch, type Search } from './open-search.ts'
 import { createReadAsOf, type ReadAsOf } from './plan/as-of.ts'
+import type { WatchPlans } from './plan/plan-summary.ts'
 import type { SearchView } from './plan/search-view.ts'
 import type { CodeExpander } from './query/code-expander.ts'
 import { createReferences, type References } from './reference-index.ts'
@@ -35,6 +36,8 @@ export interface OpenedSearches {
 export interface Searches {
   /** Throws until the plugin has started. */
   readonly opened: OpenedSearches
+  /** In setup only: hears of the plan of each planned search. */
+  watchPlans(watch: WatchPlans): void
 }
 
 export const Searches = defineService<Searches>('search')
@@ -75,10 +78,14 @@ export const createSearches = (): LateSearches => {
   let close: () => Promise<void> = async () => undefined
   let lookSoon = (): void => undefined
   let deferred = false
+  let watchPlans: WatchPlans | undefined
   const service: Searches = {
     get opened() {
       if (opened === undefined) throw new Error('the search is asked for before its start')
       return opened
+    },
+    watchPlans(watch) {
+      watchPlans = watch
     },
   }
   const written = () => {
@@ -131,6 +138,7 @@ export const createSearches = (): LateSearches => {
         referenceWalker: links,
         store,
         cacheBytes,
+        watchPlans,
         waiting: { signal, onWait: () => busy('waiting for the catalog of the primary') },
       })
       const { registry, backfillWorker } = search

@@ -84,9 +84,9 @@ export const createAuthorizationServer = (parts: AuthorizationServerParts): Auth
   const sessions = createSessions(database, clock)
   const grants = { database, clock, run, resources, signer: keys, bearer, installedScopes }
   // A server that only reads sends on what keys are for, and leaves the rest to the one that writes.
-  const lives = database.isReader
-    ? [apps]
-    : [keys, apps, createPruning(database, clock, log), createAuditEventWriter(parts)]
+  const lives: readonly Lifecycle[] = database.isReader
+    ? [apps, bearer.lifecycle]
+    : [keys, apps, bearer.lifecycle, createPruning(database, clock, log), createAuditEventWriter(parts)]
   return {
     bearer,
     apps,
@@ -103,11 +103,11 @@ export const createAuthorizationServer = (parts: AuthorizationServerParts): Auth
       done()
     },
     lifecycle: {
-      async start() {
-        for (const one of lives) await one.start()
+      async start(signal) {
+        for (const one of lives) await one.start?.(signal)
         for (const line of secrets.terminalLines) parts.tellOperator(line)
       },
-      stop: async () => void (await Promise.all(lives.map((one) => one.stop()))),
+      stop: async () => void (await Promise.all(lives.map((one) => one.stop?.()))),
     },
   }
 }

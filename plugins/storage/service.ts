@@ -1,5 +1,5 @@
 /** What other plugins may import from storage: versions, reads, and the write path. */
-export { decompressBody } from './body/body.ts'
+export { decompressBody, storedLength } from './body/body.ts'
 export { packPart } from './body/compressed-parts.ts'
 export { createAdmissionFilter } from './cache/admission-filter.ts'
 export { type ChangeMarks, createChangeMarks } from './cache/change-marks.ts'

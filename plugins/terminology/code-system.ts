@@ -20,7 +20,10 @@ export interface PropertyValue {
   readonly value: Json
 }
 
-export interface Concept {
+/** A concept without its parents and children. */
+export interface ConceptFacts {
+  /** Its number in the code system, from 0, in the order of the resource. */
+  readonly place: number
   readonly code: string
   readonly display: string | undefined
   readonly definition: string | undefined
@@ -33,18 +36,25 @@ export interface Concept {
   readonly isInactive: boolean
   /** True for a concept that only groups others, and is not selected itself. */
   readonly isAbstract: boolean
+}
+
+export interface Concept extends ConceptFacts {
   readonly parents: Set<Concept>
   readonly children: Set<Concept>
 }
 
-export interface CodeSystem {
+/** What a code system says of itself. */
+export interface SystemHeader {
   readonly url: string
   readonly version: string | undefined
   readonly name: string | undefined
+  readonly status: string | undefined
   /** When it was changed last, a dateTime. */
   readonly changed: string | undefined
   /** The canonical of the code system that this one is a supplement of. */
   readonly supplements: string | undefined
+  /** The canonical of the value set with all of its codes. */
+  readonly valueSet?: string | undefined
   /** Language of the displays. */
   readonly language: string | undefined
   /** `complete`, or why it is not: `not-present`, `example`, `fragment`, `supplement`. */
@@ -53,6 +63,13 @@ export interface CodeSystem {
   readonly hierarchy: string
   /** False when `caseSensitive` is false: then A and a are one code. */
   readonly isCaseSensitive: boolean
+  /** Made of what a library knows today: value sets may list codes of other editions. */
+  readonly isBuiltIn?: true
+  /** Codes are built by rules: `find` tells of more codes than there are concepts. */
+  readonly isGrammar?: true
+}
+
+export interface CodeSystem extends SystemHeader {
   /** Concepts by their code as written. */
   readonly concepts: ReadonlyMap<string, Concept>
   /** The concept of a code, compared without case where the system is not case-sensitive. */
@@ -70,6 +87,12 @@ const memberOf = (property: Json): string | undefined =>
 
 const textOfValue = (member: string, value: unknown): string =>
   String(member === 'valueCoding' ? (value as Json).code : value)
+
+/** The value of a property as filters compare it. */
+export const textOfProperty = ({ value }: PropertyValue): string => {
+  const [[member, one] = ['', undefined]] = Object.entries(value)
+  return textOfValue(member, one)
+}
 
 /** Types that are all JSON strings, so that a value of one may be returned as another. */
 const TEXTUAL = new Set(['code', 'string', 'dateTime'])
@@ -119,6 +142,7 @@ export const readCodeSystem = (resource: Json): CodeSystem => {
     const has = (codes: readonly string[], ...wanted: readonly string[]): boolean =>
       codes.some((name) => properties.get(name)?.some((value) => wanted.includes(value)) === true)
     return {
+      place: concepts.size,
       code: code as string,
       display: textOf(display),
       definition: textOf(definition),
@@ -164,8 +188,10 @@ export const readCodeSystem = (resource: Json): CodeSystem => {
     url: String(resource.url),
     version: textOf(resource.version),
     name: textOf(resource.name),
+    status: textOf(resource.status),
     changed: changedAt(resource),
     supplements: textOf(resource.supplements),
+    valueSet: textOf(resource.valueSet),
     language: textOf(resource.language),
     content: textOf(resource.content) ?? 'not-present',
     hierarchy: textOf(resource.hierarchyMeaning) ?? 'is-a',

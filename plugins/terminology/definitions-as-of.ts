@@ -31,4 +31,9 @@ export const findAsOf = (find: FindDefinition, asOf: number): FindDefinition => 
     if (found !== undefined) check(`the code system ${canonical}`, found.changed, asOf)
     return found
   },
+  async source(canonical) {
+    const found = await find.source(canonical)
+    if (found !== undefined) check(`the code system ${canonical}`, found.changed, asOf)
+    return found
+  },
 })

@@ -1,5 +1,5 @@
 /** Texts of a code: its display, and designations in other languages. */
-import type { Designation } from './code-system.ts'
+import type { ConceptFacts, Designation, SystemHeader } from './code-system.ts'
 import type { ExpandedCode } from './expanded-codes.ts'
 
 /** Whether a tag is in a language range: `de` includes de-AT. https://www.rfc-editor.org/rfc/rfc4647#section-3.3.1 */
@@ -8,18 +8,21 @@ export const isOfLanguage = (tag: string | undefined, range: string): boolean =>
   return has === wanted || has?.startsWith(`${wanted}-`) === true
 }
 
+/** The texts of a code: of an expansion, or of a code system alone. */
+type Texts = Pick<ExpandedCode, 'display' | 'designations' | 'language' | 'concept'>
+
 /** Designations of the value set, then those of the code system. */
-export const designationsOf = ({ designations, concept }: ExpandedCode): readonly Designation[] =>
+export const designationsOf = ({ designations, concept }: Texts): readonly Designation[] =>
   concept === undefined ? designations : [...designations, ...concept.designations]
 
-const ownDisplays = ({ display, concept }: ExpandedCode): readonly string[] =>
+const ownDisplays = ({ display, concept }: Texts): readonly string[] =>
   [display, concept?.display].filter((one) => one !== undefined)
 
 /**
  * All accepted displays of a code, the preferred one first. With a language: those known to be in it, else the code's
  * own display.
  */
-export const displaysOf = (one: ExpandedCode, language: string | undefined): readonly string[] => {
+export const displaysOf = (one: Texts, language: string | undefined): readonly string[] => {
   const own = ownDisplays(one)
   const others = designationsOf(one)
   if (language === undefined) return [...new Set([...own, ...others.map(({ value }) => value)])]
@@ -28,5 +31,11 @@ export const displaysOf = (one: ExpandedCode, language: string | undefined): rea
   return fitting.length === 0 ? own : [...new Set(fitting)]
 }
 
-export const displayOf = (one: ExpandedCode, language: string | undefined): string | undefined =>
-  displaysOf(one, language)[0]
+export const displayOf = (one: Texts, language: string | undefined): string | undefined => displaysOf(one, language)[0]
+
+/** The display of a concept in its code system. */
+export const displayOfConcept = (
+  { language }: Pick<SystemHeader, 'language'>,
+  concept: ConceptFacts,
+  wanted: string | undefined,
+): string | undefined => displayOf({ display: concept.display, designations: [], language, concept }, wanted)

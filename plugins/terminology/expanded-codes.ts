@@ -1,5 +1,6 @@
 /** The codes of a value set, each in every version of its code system that the value set names. */
-import type { Concept, Designation } from './code-system.ts'
+import type { ConceptFacts, Designation } from './code-system.ts'
+import type { ConceptSource } from './concept-source.ts'
 import { TooManyCodes } from './errors.ts'
 
 export interface ExpandedCode {
@@ -22,7 +23,9 @@ export interface ExpandedCode {
    */
   readonly isUnknown: boolean
   /** The concept in its code system; undefined where this server does not have that. */
-  readonly concept: Concept | undefined
+  readonly concept: ConceptFacts | undefined
+  /** The code system that the concept is of, where its hierarchy may be asked for. */
+  readonly source?: ConceptSource | undefined
 }
 
 /** A value set with more codes is not expanded for any purpose. */
@@ -30,30 +33,19 @@ export const MAX_CODES = 50_000
 
 const codeKeyOf = (system: string, code: string): string => `${system}|${code}`
 
+/** What decides whether two entries of one code mean the same. */
+export type CodeVersion = Pick<ExpandedCode, 'version' | 'isPinned'>
+
 /** For two entries of one code: whether both stand for the same version. */
-const isSame = (one: ExpandedCode, other: ExpandedCode): boolean =>
+export const isSame = (one: CodeVersion, other: CodeVersion): boolean =>
   one.version === undefined || other.version === undefined || one.version === other.version
 
 /** Whether a value set that contains one entry contains the other: versions are compared where both name one. */
-const isMeant = (one: ExpandedCode, other: ExpandedCode): boolean =>
+export const isMeant = (one: CodeVersion, other: CodeVersion): boolean =>
   !one.isPinned || !other.isPinned || one.version === other.version
 
-export interface Expansion {
-  /** In the order of the value set, versions of a code one after the other. */
-  readonly codes: Iterable<ExpandedCode>
-  /** Each code once, without regard to versions. */
-  readonly distinct: Iterable<ExpandedCode>
-  readonly size: number
-  /**
-   * Code systems of which only a fragment is here, so that codes may be missing: `any` other code of it is in the value set,
-   * or `some` are.
-   */
-  readonly open: ReadonlyMap<string, 'any' | 'some'>
-  /** All versions of a code, compared without case where its system is not case-sensitive. */
-  find(system: string, code: string): readonly ExpandedCode[]
-}
-
-export class ExpandedCodes implements Expansion {
+/** Codes in memory, in the order in which they were added, versions of a code one after the other. */
+export class ExpandedCodes {
   readonly #byCode = new Map<string, ExpandedCode[]>()
   /** Systems that are not case-sensitive: their codes are stored in lower case. */
   readonly #folded = new Set<string>()
@@ -64,6 +56,7 @@ export class ExpandedCodes implements Expansion {
     return this.#size
   }
 
+  /** See `Expansion.open`. */
   get open(): ReadonlyMap<string, 'any' | 'some'> {
     return this.#open
   }
@@ -72,10 +65,12 @@ export class ExpandedCodes implements Expansion {
     return [...this.#byCode.values()].flat()
   }
 
+  /** Each code once, without regard to versions. */
   get distinct(): Iterable<ExpandedCode> {
     return Array.from(this.#byCode.values(), ([first]) => first as ExpandedCode)
   }
 
+  /** All versions of a code, compared without case where its system is not case-sensitive. */
   find(system: string, code: string): readonly ExpandedCode[] {
     const found = this.#byCode.get(codeKeyOf(system, code)) ?? []
     if (!this.#folded.has(system)) return found
@@ -97,9 +92,9 @@ export class ExpandedCodes implements Expansion {
     if (this.#size > MAX_CODES) throw TooManyCodes(system, MAX_CODES)
   }
 
-  /** Adds all codes of another expansion. */
-  addAll(other: ExpandedCodes): void {
-    for (const one of other.codes) this.add(one, !other.#folded.has(one.system))
+  /** Adds all codes of another expansion of which `isAdded` is true. */
+  addAll(other: ExpandedCodes, isAdded: (one: ExpandedCode) => boolean): void {
+    for (const one of other.codes) if (isAdded(one)) this.add(one, !other.#folded.has(one.system))
     for (const [system, which] of other.#open) this.leaveOpen(system, which)
   }
 
@@ -108,20 +103,26 @@ export class ExpandedCodes implements Expansion {
   }
 
   remove(others: ExpandedCodes): void {
-    this.#keep((one) => !others.#means(one))
+    this.keep((one) => !others.#means(one))
+    // Of codes that are not here it is not known whether they were removed.
+    for (const system of this.#open.keys()) if (others.#has(system)) this.#open.set(system, 'some')
   }
 
-  /** Removes the codes that the other expansion does not have. */
-  intersect(others: ExpandedCodes): void {
-    this.#keep((one) => others.#means(one))
+  /** Removes the codes that the other expansion does not have; those of which `isKept` is true stay. */
+  intersect(others: ExpandedCodes, isKept: (one: ExpandedCode) => boolean): void {
+    this.keep((one) => others.#means(one) || isKept(one))
     for (const system of [...this.#open.keys(), ...others.#open.keys()]) this.#open.set(system, 'some')
+  }
+
+  #has(system: string): boolean {
+    return Iterator.from(this.#byCode.values()).some(([first]) => first?.system === system)
   }
 
   #means(one: ExpandedCode): boolean {
     return this.find(one.system, one.code).some((other) => isMeant(one, other))
   }
 
-  #keep(test: (one: ExpandedCode) => boolean): void {
+  keep(test: (one: ExpandedCode) => boolean): void {
     for (const [key, versions] of this.#byCode) {
       const left = versions.filter(test)
       this.#size += left.length - versions.length

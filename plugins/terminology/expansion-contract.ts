@@ -1,7 +1,8 @@
 /** What an expansion is made of. */
 import type { Canonical } from './canonical.ts'
+import type { Expansion } from './code-set.ts'
 import type { CodeSystem } from './code-system.ts'
-import type { Expansion } from './expanded-codes.ts'
+import type { ConceptSource } from './concept-source.ts'
 import type { ValueSetFilter } from './filter.ts'
 import type { SystemVersions } from './system-versions.ts'
 
@@ -11,7 +12,10 @@ export interface FindDefinition {
   /** The url and version that a name stands for. */
   readName(type: 'CodeSystem' | 'ValueSet', text: string): Promise<Canonical>
   valueSet(canonical: string): Promise<Json | undefined>
+  /** The whole code system in memory: for small ones, such as supplements. Undefined for one that was loaded from elsewhere. */
   codeSystem(canonical: string): Promise<CodeSystem | undefined>
+  /** The same for questions, which may be answered by the index. */
+  source(canonical: string): Promise<ConceptSource | undefined>
 }
 
 /** A part of the definition of a value set. */

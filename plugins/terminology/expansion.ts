@@ -1,9 +1,9 @@
 /** Expands value sets to their codes. https://hl7.org/fhir/R4/valueset.html#compositions */
 import { readCanonical } from './canonical.ts'
+import { CodeSet } from './code-set.ts'
 import type { CodeSystem } from './code-system.ts'
 import { findAsOf } from './definitions-as-of.ts'
 import { createExpandSystem } from './expand-system.ts'
-import { ExpandedCodes } from './expanded-codes.ts'
 import {
   type Expanded,
   type ExpansionOptions,
@@ -14,6 +14,8 @@ import {
 } from './expansion-contract.ts'
 import { UnsupportedFilter } from './filter.ts'
 import { givenExpansion } from './given-expansion.ts'
+import { createMemorySource } from './memory-source.ts'
+import { NeedsMemory } from './needs-memory.ts'
 import { noVersions, type SystemVersions } from './system-versions.ts'
 
 /** The context of one step of an expansion. */
@@ -49,8 +51,8 @@ const expanderOf = (find: FindDefinition) => {
     return all
   }
 
-  const included = async (include: Include, inactive: boolean, way: Way): Promise<ExpandedCodes> => {
-    const parts: ExpandedCodes[] = []
+  const included = async (include: Include, inactive: boolean, way: Way): Promise<CodeSet> => {
+    const parts: CodeSet[] = []
     if (include.system !== undefined)
       parts.push(await ofSystem({ ...include, system: include.system }, { ...way, inactive }))
     for (const canonical of include.valueSet ?? []) {
@@ -60,15 +62,15 @@ const expanderOf = (find: FindDefinition) => {
     }
     const [first, ...others] = parts
     if (first === undefined) throw new NotExpandableHere('a part of it names neither a system nor a value set')
-    for (const other of others) first.intersect(other)
+    for (const other of others) await first.intersect(other)
     return first
   }
 
-  const composed = async (compose: Json, way: Way): Promise<ExpandedCodes> => {
+  const composed = async (compose: Json, way: Way): Promise<CodeSet> => {
     const inactive = compose.inactive !== false
-    const into = new ExpandedCodes()
+    const into = new CodeSet()
     for (const include of (compose.include ?? []) as readonly Include[])
-      into.addAll(await included(include, inactive, way))
+      await into.addAll(await included(include, inactive, way))
     for (const exclude of (compose.exclude ?? []) as readonly Include[]) {
       const left = await included(exclude, true, way)
       const [fragment] = left.open.keys()
@@ -76,7 +78,7 @@ const expanderOf = (find: FindDefinition) => {
         throw new NotExpandableHere(
           `it excludes codes of ${fragment}, of which there is only what is called "fragment"`,
         )
-      into.remove(left)
+      await into.remove(left)
     }
     return into
   }
@@ -99,8 +101,9 @@ const expanderOf = (find: FindDefinition) => {
     return { resource, expansion: await expandGiven(resource, name, { ...way, contained }) }
   }
 
-  const expandGiven = async (valueSet: Json, name: string, way: Way): Promise<ExpandedCodes> => {
-    const brought = givenExpansion(valueSet.expansion as Json | undefined)
+  const expandGiven = async (valueSet: Json, name: string, way: Way): Promise<CodeSet> => {
+    const given = givenExpansion(valueSet.expansion as Json | undefined)
+    const brought = given && new CodeSet(given)
     if (valueSet.compose === undefined) {
       if (brought === undefined) throw new NotExpandableHere(`${name} says neither what it is made of nor its codes`)
       return brought
@@ -124,20 +127,43 @@ const wayOf = ({ versions = noVersions() }: ExpansionOptions, contained: readonl
   ...{ versions, trail: [], contained, supplements: new Map() },
 })
 
+/** Finds code systems in memory only. */
+const inMemory = (find: FindDefinition): FindDefinition => ({
+  ...find,
+  async source(canonical) {
+    const found = await find.codeSystem(canonical)
+    return found && createMemorySource(found)
+  },
+})
+
 export const createExpander = (find: FindDefinition) => {
-  const now = expanderOf(find)
-  const expanderFor = ({ asOf }: ExpansionOptions) => (asOf === undefined ? now : expanderOf(findAsOf(find, asOf)))
+  const expanderFor = ({ asOf }: ExpansionOptions, isInMemory: boolean) => {
+    const used = isInMemory ? inMemory(find) : find
+    return expanderOf(asOf === undefined ? used : findAsOf(used, asOf))
+  }
+  type Expander = ReturnType<typeof expanderOf>
+  /** What the index cannot combine is expanded once more, in memory. */
+  const expanding = async <T>(options: ExpansionOptions, work: (expander: Expander) => Promise<T>): Promise<T> => {
+    try {
+      return await work(expanderFor(options, false))
+    } catch (error) {
+      if (!(error instanceof NeedsMemory)) throw error
+      return work(expanderFor(options, true))
+    }
+  }
   return {
     /**
      * Undefined when the value set is unknown. Throws NotExpandableHere or UnsupportedFilter, and 400 for one that is
      * too large.
      */
     expand: (canonical: string, options: ExpansionOptions = {}): Promise<Expanded | undefined> =>
-      expanderFor(options).expandNamed(canonical, wayOf(options)),
+      expanding(options, (expander) => expander.expandNamed(canonical, wayOf(options))),
     /** `name` is that of the value set in messages and in the detection of cycles. */
     expandResource: async (resource: Json, name: string, options: ExpansionOptions = {}): Promise<Expanded> => ({
       resource,
-      expansion: await expanderFor(options).expandGiven(resource, name, wayOf(options, listOf(resource.contained))),
+      expansion: await expanding(options, (expander) =>
+        expander.expandGiven(resource, name, wayOf(options, listOf(resource.contained))),
+      ),
     }),
   }
 }

@@ -2,7 +2,7 @@
  * Applies filters of a value set to the concepts of a code system.
  * https://hl7.org/fhir/R4/valueset-filter-operator.html
  */
-import type { CodeSystem, Concept } from './code-system.ts'
+import type { CodeSystem, Concept, SystemHeader } from './code-system.ts'
 import { descendantsOf } from './code-system.ts'
 import { toPattern } from './pattern.ts'
 
@@ -18,8 +18,8 @@ export class UnsupportedFilter extends Error {}
 type Test = (concept: Concept) => boolean
 
 /** Properties whose values are codes of the system. */
-const OF_CODES = new Set(['code', 'concept', 'parent', 'child'])
-const HIERARCHICAL = new Set(['is-a', 'descendent-of', 'is-not-a', 'generalizes'])
+export const OF_CODES: ReadonlySet<string> = new Set(['code', 'concept', 'parent', 'child'])
+export const HIERARCHICAL: ReadonlySet<string> = new Set(['is-a', 'descendent-of', 'is-not-a', 'generalizes'])
 
 /** Values of a property of a concept. */
 const valuesOf = (property: string, concept: Concept): readonly string[] => {
@@ -40,9 +40,23 @@ const valuesOf = (property: string, concept: Concept): readonly string[] => {
   }
 }
 
-const hierarchical = ({ find, hierarchy, url }: CodeSystem, { property, op, value }: ValueSetFilter): Test => {
+/** Throws UnsupportedFilter where a filter by the hierarchy is about something else, or the hierarchy means something else. */
+export const refuseHierarchy = ({ hierarchy, url }: SystemHeader, { property, op }: ValueSetFilter): void => {
   if (property !== 'concept' && property !== 'code') throw new UnsupportedFilter(`the filter ${property} ${op}`)
   if (hierarchy !== 'is-a') throw new UnsupportedFilter(`the hierarchy of ${url} means ${hierarchy}`)
+}
+
+/** Throws UnsupportedFilter for a pattern that is invalid, or could run too long. */
+export const safePattern = (text: string): RegExp => {
+  const pattern = toPattern(text)
+  if (pattern === undefined) throw new UnsupportedFilter(`the pattern "${text.slice(0, 60)}" cannot be tried safely`)
+  return pattern
+}
+
+const hierarchical = (system: CodeSystem, filter: ValueSetFilter): Test => {
+  refuseHierarchy(system, filter)
+  const { find, url } = system
+  const { op, value } = filter
   const start = find(value)
   if (start === undefined) throw new UnsupportedFilter(`${value} is not in ${url}`)
   const found = descendantsOf(start, op === 'generalizes' ? 'parents' : 'children')
@@ -74,9 +88,7 @@ export const toTest = (system: CodeSystem, filter: ValueSetFilter): Test => {
       return op === 'in' ? among : (concept) => !among(concept)
     }
     case 'regex': {
-      const pattern = toPattern(value)
-      if (pattern === undefined)
-        throw new UnsupportedFilter(`the pattern "${value.slice(0, 60)}" cannot be tried safely`)
+      const pattern = safePattern(value)
       return any((one) => pattern.test(one))
     }
     case 'exists':

@@ -1,15 +1,17 @@
 /** Finds value sets and code systems by canonical: stored resources win over those of packages. */
 import { LRUCache } from 'lru-cache'
-import type { Definitions } from '../packages/service.ts'
+import type { CurrentResource } from '../fhir/service.ts'
+import type { Definition, Definitions } from '../packages/service.ts'
 import { type Canonical, readCanonical } from './canonical.ts'
 import { type CodeSystem, readCodeSystem } from './code-system.ts'
+import type { ConceptSource } from './concept-source.ts'
 import type { FindDefinition } from './expansion-contract.ts'
 import type { Freshness } from './freshness.ts'
+import type { IndexReader } from './indexed/index-reader.ts'
+import { createMemorySource, isInMemory } from './memory-source.ts'
+import type { FindStored } from './stored-canonicals.ts'
 
 type Json = Readonly<Record<string, unknown>>
-
-/** Finds a stored resource by `url`, with its version where that is given, or by `Type/id`. */
-export type FindStoredDefinition = (type: string, name: string, version?: string) => Promise<Json | undefined>
 
 const MAX_CONCEPTS = 200_000 // of all cached code systems
 const MAX_MISSING = 1000
@@ -17,6 +19,8 @@ const MAX_MISSING = 1000
 const MAX_CHARACTERS = 500
 
 export interface DefinitionFinder extends FindDefinition {
+  /** A code system that a caller has read. */
+  sourceOf(held: CurrentResource): Promise<ConceptSource>
   /**
    * The value set that an element is bound to, by the canonical of a StructureDefinition and the element's id or path.
    * Undefined where there is none.
@@ -26,12 +30,32 @@ export interface DefinitionFinder extends FindDefinition {
   forget(): void
 }
 
-export const createDefinitionFinder = (
-  definitions: Definitions,
-  stored: FindStoredDefinition,
-  freshness: Freshness,
-): DefinitionFinder => {
-  const systems = new LRUCache<string, { readonly system: CodeSystem; readonly at: number }>({
+export interface FinderParts {
+  readonly definitions: Definitions
+  readonly stored: FindStored
+  readonly index: IndexReader
+  readonly freshness: Freshness
+}
+
+/** How one kind of answer is read, of what is stored and of what is in a package. */
+interface Reading<T> {
+  stored(held: CurrentResource): T | Promise<T>
+  loaded?(canonical: Canonical): Promise<T | undefined>
+  packaged(definition: Definition): T | Promise<T>
+}
+
+const JSON_READING: Reading<Json> = {
+  stored: (held) => held.parse(),
+  packaged: ({ json }) => JSON.parse(json) as Json,
+}
+
+export const createDefinitionFinder = ({ definitions, stored, index, freshness }: FinderParts): DefinitionFinder => {
+  const sources = new LRUCache<string, { readonly source: ConceptSource; readonly at: number }>({
+    maxSize: MAX_CONCEPTS,
+    sizeCalculation: ({ source }) => 1 + (isInMemory(source) ? source.size : 0),
+  })
+  // Code systems of the index that were asked for as a whole.
+  const wholes = new LRUCache<string, { readonly system: CodeSystem; readonly at: number }>({
     maxSize: MAX_CONCEPTS,
     sizeCalculation: ({ system }) => 1 + system.concepts.size,
   })
@@ -40,40 +64,83 @@ export const createDefinitionFinder = (
   const missing = new LRUCache<string, number>({ max: MAX_MISSING })
   // Counts writes, so that a result that was begun before a write is not cached after it.
   let life = 0
-  const findNamed = async (type: string, { url, version }: Canonical): Promise<Json | undefined> => {
-    const own = await stored(type, url, version)
+  const findNamed = async <T extends object>(
+    type: string,
+    { url, version }: Canonical,
+    reading: Reading<T>,
+  ): Promise<T | undefined> => {
+    const own = (await stored(type, url, version, reading.stored)) ?? (await reading.loaded?.({ url, version }))
     if (own !== undefined) return own
     const found = await definitions.find(type, url, version)
     if (found === undefined || (version !== undefined && found.version !== version)) return undefined
-    return JSON.parse(found.json) as Json
+    return reading.packaged(found)
   }
   /** R4 has code systems whose url holds a bar: a name counts whole before it counts as a url with a version. */
-  const find = async (type: string, canonical: string): Promise<Json | undefined> => {
+  const findAs = async <T extends object>(
+    type: string,
+    canonical: string,
+    reading: Reading<T>,
+  ): Promise<T | undefined> => {
     const named = readCanonical(canonical)
     const whole =
-      named.version === undefined ? undefined : await findNamed(type, { url: canonical, version: undefined })
-    return whole ?? findNamed(type, named)
+      named.version === undefined ? undefined : await findNamed(type, { url: canonical, version: undefined }, reading)
+    return whole ?? findNamed(type, named, reading)
   }
+  const find = (type: string, canonical: string): Promise<Json | undefined> => findAs(type, canonical, JSON_READING)
+
+  const sourceOf = async (held: CurrentResource): Promise<ConceptSource> => {
+    const indexed = await index.stored(held)
+    if (indexed !== undefined) return indexed
+    const source = createMemorySource(readCodeSystem(held.parse()))
+    index.missedStored(held, source.size)
+    return source
+  }
+  const SOURCE: Reading<ConceptSource> = {
+    stored: sourceOf,
+    loaded: index.loaded,
+    async packaged(definition) {
+      const indexed = await index.packaged(definition)
+      if (indexed !== undefined) return indexed
+      const source = createMemorySource(readCodeSystem(JSON.parse(definition.json) as Json))
+      index.missedPackaged(definition, source.size)
+      return source
+    },
+  }
+
   const finder: DefinitionFinder = {
     valueSet: (canonical) => find('ValueSet', canonical),
     async readName(type, text) {
       if (!text.includes('|')) return { url: text, version: undefined }
-      const found = type === 'CodeSystem' ? await finder.codeSystem(text) : await find(type, text)
+      const found = type === 'CodeSystem' ? await finder.source(text) : await find(type, text)
       return found?.url === text ? { url: text, version: undefined } : readCanonical(text)
     },
-    async codeSystem(canonical) {
-      const known = systems.get(canonical)
-      if (known !== undefined && freshness.holds(known.at)) return known.system
+    sourceOf,
+    async source(canonical) {
+      const known = sources.get(canonical)
+      if (known !== undefined && freshness.holds(known.at)) return known.source
       const looked = missing.get(canonical)
       if (looked !== undefined && freshness.holds(looked)) return undefined
       const begun = life
-      const resource = await find('CodeSystem', canonical)
-      if (resource === undefined) {
-        if (begun === life && canonical.length <= MAX_CHARACTERS) missing.set(canonical, freshness.now())
+      const source = await findAs('CodeSystem', canonical, SOURCE)
+      const isCurrent = begun === life
+      if (source === undefined) {
+        if (isCurrent && canonical.length <= MAX_CHARACTERS) missing.set(canonical, freshness.now())
         return undefined
       }
+      if (isCurrent) sources.set(canonical, { source, at: freshness.now() })
+      return source
+    },
+    async codeSystem(canonical) {
+      const source = await finder.source(canonical)
+      if (source === undefined) return undefined
+      if (isInMemory(source)) return source.system
+      const known = wholes.get(canonical)
+      if (known !== undefined && freshness.holds(known.at)) return known.system
+      const begun = life
+      const resource = await find('CodeSystem', canonical)
+      if (resource === undefined) return undefined
       const system = readCodeSystem(resource)
-      if (begun === life) systems.set(canonical, { system, at: freshness.now() })
+      if (begun === life) wholes.set(canonical, { system, at: freshness.now() })
       return system
     },
     async boundValueSet(structure, element) {
@@ -85,7 +152,8 @@ export const createDefinitionFinder = (
     },
     forget() {
       life += 1
-      systems.clear()
+      sources.clear()
+      wholes.clear()
       missing.clear()
     },
   }

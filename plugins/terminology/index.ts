@@ -1,40 +1,56 @@
 /** Terminology: value sets and code systems of the packages, and those that users store. */
 import { definePlugin } from '../../kernel/index.ts'
-import { ChangeFeed, isNote } from '../database/service.ts'
+import { ChangeFeed, Database, isNote } from '../database/service.ts'
 import { Fhir, Resources } from '../fhir/service.ts'
 import { Definitions } from '../packages/service.ts'
+import { addOperations } from './add-operations.ts'
+import { closureMigrations } from './closure/tables.ts'
 import * as errors from './errors.ts'
 import { createDefinitionFinder } from './find.ts'
 import { createFreshness } from './freshness.ts'
-import { terminologyOperations } from './operations/operations.ts'
-import { Terminology } from './service.ts'
+import { withImplicitValueSets } from './implicit/implicit-value-sets.ts'
+import { openIndex } from './indexed/open-index.ts'
+import { terminologyMigrations } from './indexed/tables.ts'
+import { Terminology, TerminologyIndex } from './service.ts'
 import { createFindStored } from './stored-canonicals.ts'
 import { createTerminology } from './terminology.ts'
+import { withBuiltIns } from './with-built-ins.ts'
 
 const OURS = new Set(['ValueSet', 'CodeSystem'])
+const NOTES = new Set(['packages', 'terminology'])
 
 export default definePlugin({
   name: 'terminology',
   description: 'Expands value sets and follows the hierarchies of code systems',
-  needs: { definitions: Definitions, fhir: Fhir, feed: ChangeFeed },
-  provides: [Terminology],
+  needs: { definitions: Definitions, fhir: Fhir, feed: ChangeFeed, database: Database },
+  provides: [Terminology, TerminologyIndex],
+  migrations: [...terminologyMigrations, ...closureMigrations],
   errors,
-  setup({ hooks, needs: { definitions, fhir, feed }, provide, later, clock }) {
+  setup({ hooks, needs: { definitions, fhir, feed, database }, provide, later, clock, log, serves }) {
     const freshness = createFreshness(clock, feed)
-    const finder = createDefinitionFinder(definitions, createFindStored(later(Resources)), freshness)
+    const resources = later(Resources)
+    const index = openIndex({ database, resources, definitions, clock, log, changed: () => terminology.forget() })
+    const stored = createFindStored(resources)
+    const finder = withImplicitValueSets(
+      withBuiltIns(createDefinitionFinder({ definitions, stored, index: index.reader, freshness })),
+    )
     const terminology = createTerminology(finder, freshness)
     provide(Terminology, terminology)
-    for (const operation of terminologyOperations(terminology, clock)) fhir.operation(operation)
+    provide(TerminologyIndex, index)
+    addOperations({ fhir, find: finder, terminology, definitions, resources, database, freshness, clock })
     feed.listen({
       name: 'expansions',
       commit({ published }) {
-        if (published.some((one) => (isNote(one) ? one.about === 'packages' : OURS.has(one.type)))) terminology.forget()
+        if (published.some((one) => (isNote(one) ? NOTES.has(one.about) : OURS.has(one.type)))) terminology.forget()
       },
       gap: () => terminology.forget(),
     })
     // Before a change of this server is answered; the feed may be a moment behind it.
     hooks.onCommit.tap('forget expansions', ({ changes }) => {
       if (changes.some(({ next }) => OURS.has(next.type))) terminology.forget()
+      for (const { next } of changes) if (next.type === 'CodeSystem') index.indexer.want('stored', next.id)
     })
+    if (!serves || database.isReader) return undefined
+    return { start: index.indexer.start, stop: index.indexer.stop }
   },
 })

@@ -1,38 +1,26 @@
 /** Finds a stored resource by `url`, with a version or without, or by `Type/id`. https://hl7.org/fhir/R4/references.html#canonical */
-import { isServerError } from '../../kernel/index.ts'
-import type { Resources } from '../fhir/service.ts'
-import type { FindStoredDefinition } from './find.ts'
+import type { CurrentResource, Resources } from '../fhir/service.ts'
+import { compareDefinitions } from './compare-definitions.ts'
+import { orNone } from './or-none.ts'
 
-type Resource = Readonly<Record<string, unknown>>
+/** What the preferred one is chosen by. */
+interface Named {
+  readonly url?: unknown
+  readonly version?: unknown
+  readonly status?: unknown
+}
+
+/** Finds a stored resource by `url`, with its version where that is given, or by `Type/id`, as `read` reads it. */
+export type FindStored = <T extends Named>(
+  type: string,
+  name: string,
+  version: string | undefined,
+  read: (held: CurrentResource) => T | Promise<T>,
+) => Promise<T | undefined>
 
 const BY_ID = /^([A-Z][A-Za-z]+)\/([A-Za-z0-9\-.]{1,64})$/
 /** Maximum number of resources with one url that are compared, the newest ones. */
 const MAX_CANDIDATES = 50
-
-const ORDER = new Intl.Collator('en', { numeric: true })
-const rank = ({ status, version }: Resource): readonly [number, string] => [
-  status === 'active' ? 2 : status === 'draft' ? 1 : 0,
-  typeof version === 'string' ? version : '',
-]
-/** Orders active before draft before others, then by descending version. */
-const compare = (one: Resource, other: Resource): number => {
-  const [[status, version], [otherStatus, otherVersion]] = [rank(one), rank(other)]
-  return otherStatus - status || ORDER.compare(otherVersion, version)
-}
-
-/** True for a missing resource, and for a search parameter that the installed packages do not define. */
-const isNone = (error: unknown): boolean =>
-  isServerError(error) &&
-  ['fhir/not-found', 'fhir/deleted', 'fhir/unknown-type', 'fhir/search-parameter-unknown'].includes(error.key)
-
-const orNone = async <T>(work: Promise<T>): Promise<T | undefined> => {
-  try {
-    return await work
-  } catch (error) {
-    if (isNone(error)) return undefined
-    throw error
-  }
-}
 
 /** https://hl7.org/fhir/R4/search.html#escaping */
 const escaped = (value: string): string => value.replace(/[\\,$|]/g, '\\$&')
@@ -42,17 +30,26 @@ const escaped = (value: string): string => value.replace(/[\\,$|]/g, '\\$&')
  * definitions, never for patient data.
  */
 export const createFindStored =
-  (resources: () => Resources): FindStoredDefinition =>
-  async (type, name, version) => {
+  (resources: () => Resources): FindStored =>
+  async <T extends Named>(
+    type: string,
+    name: string,
+    version: string | undefined,
+    read: (held: CurrentResource) => T | Promise<T>,
+  ) => {
     const session = resources().as({ kind: 'internal', purpose: 'terminology' })
     const [, named, id] = (version === undefined && BY_ID.exec(name)) || []
-    if (id !== undefined) return named === type ? (await orNone(session.read(type, id)))?.parse() : undefined
+    if (id !== undefined) {
+      const held = named === type ? await orNone(session.read(type, id)) : undefined
+      return held && read(held)
+    }
     if (name === '' || version === '') return undefined
     const query = new URLSearchParams({ url: escaped(name), _count: String(MAX_CANDIDATES) })
     if (version !== undefined) query.set('version', escaped(version))
     const page = await orNone(session.search(type, query.toString()))
-    return page?.matches
-      .map((held): Resource => held.parse())
+    const found: T[] = []
+    for (const held of page?.matches ?? []) found.push(await read(held))
+    return found
       .filter((one) => one.url === name && (version === undefined || one.version === version))
-      .sort(compare)[0]
+      .sort(compareDefinitions)[0]
   }

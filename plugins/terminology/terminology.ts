@@ -1,6 +1,7 @@
 /** The terminology service: caches expansions for a while, and reads hierarchies of code systems. */
 import { LRUCache } from 'lru-cache'
-import { type CodeSystem, descendantsOf } from './code-system.ts'
+import type { CodeSystem } from './code-system.ts'
+import type { ConceptSource } from './concept-source.ts'
 import { NoHierarchy, NotExpandable, TooManyCodes } from './errors.ts'
 import { createExpander } from './expansion.ts'
 import { type Expanded, type ExpansionOptions, type Json, NotExpandableHere } from './expansion-contract.ts'
@@ -18,6 +19,8 @@ export interface ExpansionService extends Terminology {
   /** The same of a ValueSet resource. */
   of(valueSet: Json, options?: ExpansionOptions): Promise<Expanded>
   codeSystem(canonical: string): Promise<CodeSystem | undefined>
+  readonly source: DefinitionFinder['source']
+  readonly sourceOf: DefinitionFinder['sourceOf']
   readonly readName: DefinitionFinder['readName']
   readonly boundValueSet: DefinitionFinder['boundValueSet']
   /** Clears the caches, after a value set or code system was written. */
@@ -39,7 +42,7 @@ export const createTerminology = (find: DefinitionFinder, freshness: Freshness):
   const { expand, expandResource } = createExpander(find)
   const kept = new LRUCache<string, { readonly expanded: Expanded; readonly at: number }>({
     maxSize: MAX_KEPT,
-    sizeCalculation: ({ expanded }) => 1 + expanded.expansion.size,
+    sizeCalculation: ({ expanded }) => 1 + Math.ceil(expanded.expansion.weight),
   })
   // Counts writes, so that an expansion that was begun before a write is not cached after it.
   let life = 0
@@ -62,35 +65,37 @@ export const createTerminology = (find: DefinitionFinder, freshness: Freshness):
       return telling(name, () => expandResource(valueSet, name, options))
     },
     codeSystem: find.codeSystem,
+    source: find.source,
+    sourceOf: find.sourceOf,
     readName: find.readName,
     boundValueSet: find.boundValueSet,
     async expand(valueSet, most) {
       const expanded = await all(valueSet)
       if (expanded === undefined) return undefined
-      const { distinct, open } = expanded.expansion
+      const { open } = expanded.expansion
       const [fragment] = open.keys()
       if (fragment !== undefined)
         throw NotExpandable(
           valueSet.slice(0, 200),
-          `of the code system ${fragment} there is only what is called "fragment"`,
+          `of the code system ${fragment} there is only a fragment, or its codes cannot be listed`,
         )
-      const codes = [...distinct]
-      if (codes.length > most) throw TooManyCodes(valueSet.slice(0, 200), most)
+      const codes = await expanded.expansion.distinct(most)
+      if (codes === undefined) throw TooManyCodes(valueSet.slice(0, 200), most)
       return codes
     },
     async related({ system, code }, direction, most) {
-      const found = await find.codeSystem(system)
+      const found: ConceptSource | undefined = await find.source(system)
       if (found === undefined) return undefined
       const { content, hierarchy } = found
       const what = `${system}|${code}`.slice(0, 200)
       if (content !== 'complete')
         throw NoHierarchy(what, `of its code system there is only what is called "${content}"`)
       if (hierarchy !== 'is-a') throw NoHierarchy(what, `the hierarchy of its code system means ${hierarchy}`)
-      const start = found.find(code)
+      const start = await found.find(code)
       if (start === undefined) throw NoHierarchy(what, 'its code system has no such code')
-      const codes = descendantsOf(start, direction === 'above' ? 'parents' : 'children')
-      if (codes.size > most) throw TooManyCodes(what, most)
-      return [...codes].map((one) => ({ system, code: one.code }))
+      const codes = await found.related(start, direction, most)
+      if (codes.length > most) throw TooManyCodes(what, most)
+      return codes.map((one) => ({ system, code: one }))
     },
     edition: () => life,
     forget() {

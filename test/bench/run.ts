@@ -22,6 +22,7 @@ import { memory, restart } from './figures/restart.ts'
 import { search } from './figures/search.ts'
 import { sole } from './figures/sole.ts'
 import { tail } from './figures/tail.ts'
+import { terminology } from './figures/terminology.ts'
 import { token } from './figures/token.ts'
 import { verification } from './figures/verify.ts'
 import { housePlugins } from './plugins.ts'
@@ -47,6 +48,7 @@ const FIGURES: readonly Figure[] = [
   besideExport,
   hooks,
   token,
+  terminology,
   verification,
   peer,
 ]

@@ -138,6 +138,7 @@ const EXPOSED = [
   'X-Request-Id',
   'WWW-Authenticate',
   'X-Snapshot',
+  'X-Trace-Id',
 ]
 const checkShown = (headers: Record<string, unknown>, what: string): void => {
   assert.is(headers[ALLOW], APP, what)

@@ -25,7 +25,7 @@ const IP_ADDRESS = '2'
 /** Kinds that send data to the client: the server is the source in them. */
 const LEAVES = new Set<EventKind>(['read', 'vread', 'history-instance', 'history-type', 'history-system', 'admin'])
 const SEARCHES = new Set<EventKind>(['search-type', 'search-system', 'history-type', 'history-system'])
-const OWN = new Set<EventKind>(['start', 'stop', 'sampled', 'prune', 'rekey', 'alarm'])
+const OWN = new Set<EventKind>(['start', 'stop', 'sampled', 'prune', 'rekey', 'alarm', 'restore'])
 
 const ISSUES: Readonly<Record<number, string>> = {
   401: 'login',

@@ -72,6 +72,7 @@ const CODED: Readonly<Record<EventKind, Kind>> = {
     action: 'U',
   },
   alarm: { type: ALERT, subtype: own('alarm', 'The trail was changed by somebody else'), action: 'E' },
+  restore: { type: ALERT, subtype: own('restore', 'The database was made of a backup'), action: 'U' },
   request: { type: REST, subtype: own('request', 'Refused before it was known what is asked for'), action: 'E' },
 }
 

@@ -14,7 +14,7 @@ export interface ResourceChange {
 
 /** Something else has changed that servers keep in memory. `subject` says which one, where it is one. */
 export interface Note {
-  readonly about: 'search-columns' | 'packages' | 'grant' | 'job'
+  readonly about: 'search-columns' | 'packages' | 'grant' | 'job' | 'terminology'
   readonly subject?: string
 }
 

@@ -86,7 +86,9 @@ const checkPages = async (path: string, size: number): Promise<void> => {
     const look = await openReadOnlyFile(path)
     try {
       const [first] = look.rows<{ quick_check: string }>('PRAGMA quick_check(1)')
-      if (first?.quick_check !== 'ok') throw DatabaseDamaged(path, first?.quick_check ?? 'it cannot be read')
+      const found = first?.quick_check ?? 'it cannot be read'
+      // SQLite's report has several lines.
+      if (found !== 'ok') throw DatabaseDamaged(path, found.replaceAll(/\s+/g, ' '))
     } finally {
       look.close()
     }

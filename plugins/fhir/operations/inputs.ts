@@ -173,10 +173,12 @@ const fromBody = (about: About, declared: readonly OperationParameter[], body: P
     const start = members.find(({ key }) => key === 'parameter')?.valueStart ?? 0
     return readItems(about, declared, parameter, body, start, 'Parameters.parameter', '')
   }
-  const whole = declared.find(({ type }) => type === 'Resource' || (type !== undefined && type === resourceType))
+  // A body is one resource, and of a parameter that repeats it would be a part.
+  const single = declared.filter(({ max = 1 }) => max === 1)
+  const whole = single.find(({ type }) => type === 'Resource' || (type !== undefined && type === resourceType))
   if (typeof resourceType === 'string' && about.isResource(resourceType) && whole !== undefined)
     return [{ name: whole.name, value: resource, json: text }]
-  const takes = declared.filter(({ type }) => type !== undefined && (type === 'Resource' || about.isResource(type)))
+  const takes = single.filter(({ type }) => type !== undefined && (type === 'Resource' || about.isResource(type)))
   const others = takes.map(({ type }) => ` or ${withArticle(type as string)}`).join('')
   const sent = typeof resourceType === 'string' ? `of type "${short(resourceType)}"` : 'no resource'
   throw OperationBody(about.code, others, sent)

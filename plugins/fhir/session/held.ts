@@ -1,6 +1,6 @@
 /** Wraps stored versions for plugins. */
 import type { StoredVersion } from '../../storage/service.ts'
-import type { CurrentResource, PastVersion, Streamed } from './session.ts'
+import type { CurrentResource, PackedBody, PastVersion, Streamed } from './session.ts'
 
 class HeldVersion implements CurrentResource {
   readonly #version: StoredVersion
@@ -19,6 +19,10 @@ class HeldVersion implements CurrentResource {
 
   get json(): string {
     return this.#version.text
+  }
+
+  get packed(): PackedBody {
+    return this.#version
   }
 
   parse(): Record<string, unknown> {

@@ -29,6 +29,8 @@ export interface SeatParts {
   /** The view of the started server. */
   readonly view: () => View
   readonly request: (given: ServerRequest) => RequestContext
+  /** Apply to stored callers beside what was stored with them, which may be older than the settings in force. */
+  readonly standing: readonly Restriction[]
 }
 
 /**
@@ -46,7 +48,7 @@ const applying =
   }
 
 /** Throws 500 for an unknown kind of `who`. */
-export const createSeat = ({ view, request }: SeatParts, who: Who): Seat => {
+export const createSeat = ({ view, request, standing }: SeatParts, who: Who): Seat => {
   if (!('kind' in who)) {
     const open = (): Opened => ({ view: view(), request: who })
     return { open, openToChange: open, streams: 'each page' }
@@ -55,7 +57,7 @@ export const createSeat = ({ view, request }: SeatParts, who: Who): Seat => {
   if (kind === 'stored') {
     const { caller, restrictions, updateAsCreate } = who
     const authorize = applying(
-      restrictions,
+      [...restrictions, ...standing],
       createNameCheck(() => view().search.view),
     )
     const open = (): Opened => ({

@@ -40,6 +40,13 @@ export type Who =
       readonly signal?: AbortSignal
     }
 
+/** A body as it is stored; `decompressBody` of storage turns it into UTF-8. */
+export interface PackedBody {
+  readonly bytes: Uint8Array
+  /** The number of the compression; 0 for none. */
+  readonly encoding: number
+}
+
 /** A version that is no deletion. */
 export interface CurrentResource {
   readonly type: string
@@ -49,6 +56,8 @@ export interface CurrentResource {
   readonly lastUpdated: number
   /** The JSON as it is stored; decompressed at the first use. */
   readonly json: string
+  /** The body as it is stored, for a thread that decompresses it. */
+  readonly packed: PackedBody
   /** Parses the JSON again at each call. */
   parse(): Record<string, unknown>
 }
@@ -155,13 +164,6 @@ export interface Made {
  * outside the transaction.
  */
 export type Beside = (transaction: Transaction, made: Made) => MaybePromise<void>
-
-/** A body as it is stored; `decompressBody` of storage turns it into UTF-8. */
-export interface PackedBody {
-  readonly bytes: Uint8Array
-  /** The number of the compression; 0 for none. */
-  readonly encoding: number
-}
 
 /** A version that was current at an earlier time; of a deletion, without content. */
 export interface AsOfResource {

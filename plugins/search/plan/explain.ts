@@ -5,13 +5,13 @@
 import { type Clock, counted, type Issue } from '../../../kernel/index.ts'
 import type { RowSource } from '../../storage/service.ts'
 import type { SearchClause } from '../query/clause.ts'
-import { createAliases } from '../query/clause-sql.ts'
 import type { Plan } from '../query/plan-contract.ts'
 import type { SortKey } from '../query/sort-order.ts'
 import type { Fragment } from '../sql/fragment.ts'
 import type { StatementCache } from '../sql/statements.ts'
 import type { Trace } from './deadline.ts'
 import { NEAR_ROWS } from './plan.ts'
+import { tablesOf } from './plan-summary.ts'
 import { isLong } from './refine.ts'
 import { walkFor } from './walked-page.ts'
 
@@ -20,11 +20,7 @@ const MAX_LINES = 60 // most lines of one statement's plan
 const note = (diagnostics: string): Issue => ({ severity: 'information', code: 'informational', diagnostics })
 
 /** Names of the index tables that a clause reads; `resource` where it reads the table of resources. */
-const indexesOf = ({ sources, checkSql }: SearchClause): string => {
-  const text =
-    sources === undefined ? checkSql('d', createAliases()).text : sources.map(({ keysSql }) => keysSql.text).join(' ')
-  return [...new Set(text.match(/\b(?:ix_[a-z]+|resource)\b/g) ?? [])].join(', ') || 'none'
-}
+const indexesOf = (clause: SearchClause): string => tablesOf(clause).join(', ') || 'none'
 
 export interface ExplainedPlans {
   readonly plans: readonly Plan[]

@@ -8,6 +8,7 @@ import type { Planner } from '../query/plan-contract.ts'
 import type { Executor } from './executor.ts'
 import type { createQueryTrace } from './explain.ts'
 import type { Includer } from './include.ts'
+import type { WatchPlans } from './plan-summary.ts'
 import type { Referred } from './referred.ts'
 
 export interface PlannedSearch {
@@ -32,6 +33,8 @@ export interface PlannedSearch {
    * has its own: on a server that writes, and inside a transaction.
    */
   readonly inSnapshot: (<T>(work: (search: PlannedSearch) => Promise<T>) => Promise<T>) | undefined
+  /** Told of the plans of each search; undefined where nobody traces requests. */
+  readonly watchPlans: WatchPlans | undefined
   /** Records the statements of one search, for `_explain`. */
   tracer(): ReturnType<typeof createQueryTrace>
   /**

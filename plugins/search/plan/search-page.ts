@@ -15,6 +15,7 @@ import type { Included } from './include.ts'
 import { MAX_INCLUDED } from './include-statements.ts'
 import type { SearchMatch } from './nearest-contract.ts'
 import type { Direction } from './plan.ts'
+import { type PlanSummary, summarizePlan } from './plan-summary.ts'
 import {
   checkIncludes,
   pageAddressOf,
@@ -56,6 +57,8 @@ const find = async (resolved: ResolvedSearch): Promise<SearchPage> => {
   const address = pageAddressOf(resolved)
   const { position, direction } = startOf(resolved, address)
   const plans = await plansOf(resolved)
+  const { watchPlans } = resolved.view.search
+  if (watchPlans !== undefined) watchPlans(summariesOf(resolved, plans))
   const matches = await matchesOf(resolved, plans, position, direction)
   const notes = notesBefore(resolved, plans)
   const found = resolved.countOnly ? [] : await matches.page(resolved.resolved.count + 1)
@@ -96,6 +99,11 @@ const plansOf = async (resolved: ResolvedSearch): Promise<readonly Plan[]> => {
     plans.push(await planner(view.store.types.code(type) ?? 0, conditions))
   }
   return plans
+}
+
+const summariesOf = ({ view, resolved: { keys } }: ResolvedSearch, plans: readonly Plan[]): readonly PlanSummary[] => {
+  const sort = keys.map(({ name }) => name)
+  return plans.map((plan) => summarizePlan(plan, view.store.types.name, sort))
 }
 
 /** How the matches of a search are read. */

@@ -3,7 +3,7 @@
  * which is read each second, has nothing about it; the record of its person is read again after a second. So each server
  * notices a revocation, and what has become of the person.
  */
-import type { Caller, Clock, RequestContext, ServerError } from '../../../kernel/index.ts'
+import type { Caller, Clock, Lifecycle, RequestContext, ServerError } from '../../../kernel/index.ts'
 import { chain, type Database, type MaybePromise } from '../../database/service.ts'
 import type { Resources } from '../../fhir/service.ts'
 import type { AuthFailureLimit } from '../../limits/service.ts'
@@ -14,6 +14,7 @@ import { hashTextOf, tokenIdOfText } from '../secret.ts'
 import { findToken, type TokenRow } from '../tables.ts'
 import { createAccessChanges } from '../tokens/access-changes.ts'
 import { isAlive } from '../tokens/access-tokens.ts'
+import { readWhenIdle } from '../tokens/read-when-idle.ts'
 import { createTokenMemory } from '../tokens/token-memory.ts'
 import { isOpenRoute } from './require-token.ts'
 import { afterReading, callerOf, createTokenHolders, type TokenHolder } from './token-holder.ts'
@@ -23,7 +24,7 @@ const TRUSTED_MS = 1_000 // spec: a change of the person's record is seen by eve
 
 const SCHEME = 'Bearer '
 const STANDARD_LENGTH = SCHEME.length + 43 // characters; 43 of them are 256 bits in base64url
-const HOT = 4_096 // headers that are recognised without hashing them; a power of two
+const HOT = 131_072 // headers that are recognised without hashing them, about 300 bytes each; a power of two
 
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i
 const CHALLENGE = { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } }
@@ -36,6 +37,7 @@ export interface BearerCallers {
   identify(request: RequestContext): MaybePromise<Caller | undefined>
   /** Lets no token be used before the changes are read again: call it when this server has revoked something. */
   recheck(): void
+  readonly lifecycle: Lifecycle
 }
 
 /** A caller by the header itself, because hashing takes a tenth of a read. Only memory holds these headers. */
@@ -172,11 +174,12 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
         return recognised.caller
       // On these routes the header authenticates the OAuth client, so it holds no access token.
       if (isOpen && request.route !== '/metadata') return undefined
-      const token = BEARER.exec(authorization)?.[1]
+      const token = isStandard ? authorization.slice(SCHEME.length) : BEARER.exec(authorization)?.[1]
       if (token === undefined) return /^Bearer\b/i.test(authorization) ? unknown(TokenUnknown()) : undefined
       const idHash = hashTextOf(token)
       return chain<number, Caller>(changes.read(), (version) => find({ request, authorization, idHash, version }))
     },
     recheck: changes.expire,
+    lifecycle: readWhenIdle(database, clock, changes),
   }
 }

@@ -16,7 +16,10 @@ const CURRENT_MS = 1_000 // spec: a revocation is seen by every server within a 
 const RENEW_MS = 500 // changes of this age are read again beside requests, so that none of them waits for it
 const MAX_READ = 1_000 // changes that one query lists; where there are more, every token counts as changed
 const MAX_KEPT = 20_000
-/** After a longer pause every token counts as changed: meanwhile another PostgreSQL server may have taken over. */
+/**
+ * After a longer pause every token counts as changed on PostgreSQL: meanwhile a standby that lacks the last transactions
+ * may have been promoted. An SQLite file loses none.
+ */
 const LONGEST_PAUSE_MS = 5_000
 
 /** Ids of the rows that a token depends on: a token and a client as text, a grant and a session with a character for each byte. */
@@ -27,6 +30,8 @@ export interface AccessChanges {
   isCurrent(): boolean
   /** Grows with each change that this server has read. */
   readonly version: number
+  /** Milliseconds since the changes were last read. */
+  age(): number
   /** Reads the changes unless they are current, and returns the version. Fails as the query does. */
   read(): MaybePromise<number>
   /** False only if nothing that the token depends on has changed behind this version. */
@@ -104,7 +109,7 @@ export const createAccessChanges = (database: Database, clock: Clock): AccessCha
   }
   const ask = (): MaybePromise<number> => {
     const now = clock.monotonic()
-    const known = now - askedAt > LONGEST_PAUSE_MS ? undefined : last
+    const known = database.kind === 'postgres' && now - askedAt > LONGEST_PAUSE_MS ? undefined : last
     const expiriesBefore = expiries
     askedAt = now
     // Until the query has succeeded: one that fails may mean that another server takes over.
@@ -166,6 +171,7 @@ export const createAccessChanges = (database: Database, clock: Clock): AccessCha
     get version() {
       return version
     },
+    age: () => clock.monotonic() - askedAt,
     read,
     mayConcern(since, dependencies) {
       if (since === version) return false

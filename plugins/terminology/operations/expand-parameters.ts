@@ -4,8 +4,8 @@ import { type Canonical, readCanonical } from '../canonical.ts'
 import type { Designation } from '../code-system.ts'
 import { isOfLanguage } from '../display.ts'
 import { InputMissing, InputNegative, InputsContradict, InputValue } from '../errors.ts'
-import type { ExpandedCode } from '../expanded-codes.ts'
 import type { Json } from '../expansion-contract.ts'
+import type { PageAsked } from '../expansion-page.ts'
 import type { SystemVersions } from '../system-versions.ts'
 import { DISPLAY_LANGUAGE } from './operation-inputs.ts'
 
@@ -132,8 +132,8 @@ export interface ExpandAsked {
   readonly versions: SystemVersions
   /** Undefined where no designations are shown. */
   readonly shows: ShowsDesignation | undefined
-  /** Whether a code is left out by other parameters than `filter`. */
-  isExcluded(one: ExpandedCode): boolean
+  /** Codes that other parameters than `filter` leave out. */
+  readonly without: NonNullable<PageAsked['without']>
   readonly offset: number
   readonly count: number | undefined
   readonly isPage: boolean
@@ -163,10 +163,11 @@ export const readExpandParameters = (inputs: Inputs): ExpandAsked => {
       forced: versionsIn(inputs, 'force-system-version'),
     },
     shows: designationsIn(inputs),
-    isExcluded: (one) =>
-      (activeOnly && one.isInactive) ||
-      (notForUi && one.isAbstract) ||
-      excluded.some(({ url, version }) => url === one.system && (version === undefined || version === one.version)),
+    without: {
+      ...{ inactive: activeOnly, abstract: notForUi },
+      system: (system, own) =>
+        excluded.some(({ url, version }) => url === system && (version === undefined || version === own)),
+    },
     offset: inputs.get<number>('offset') ?? 0,
     count: inputs.get<number>('count'),
     isPage,

@@ -1,6 +1,7 @@
 /** $lookup: what a code system says of a code. https://hl7.org/fhir/R4/codesystem-operation-lookup.html */
-import type { Operation } from '../../fhir/service.ts'
-import type { CodeSystem, Concept, Designation } from '../code-system.ts'
+import type { AnsweringOperation } from '../../fhir/service.ts'
+import type { ConceptFacts, Designation } from '../code-system.ts'
+import type { ConceptSource } from '../concept-source.ts'
 import { displayOf } from '../display.ts'
 import { CodeNotInFragment, CodeUnknown } from '../errors.ts'
 import type { ExpansionService } from '../terminology.ts'
@@ -13,15 +14,16 @@ import { requestedSystem } from './requested-system.ts'
 type Json = Readonly<Record<string, unknown>>
 
 /** The properties that the code system gives, with their declared types, and parents and children by nesting. */
-const propertiesOf = ({ values, properties, parents, children, definition }: Concept): readonly Json[] => {
-  const linked = (name: string, concepts: ReadonlySet<Concept>) =>
-    Array.from(concepts, ({ code }) => code)
+const propertiesOf = async (system: ConceptSource, concept: ConceptFacts): Promise<readonly Json[]> => {
+  const { values, properties, definition } = concept
+  const linked = (name: string, codes: readonly string[]) =>
+    codes
       .filter((code) => properties.get(name)?.includes(code) !== true)
       .map((code) => ({ code: name, value: { valueCode: code } }))
   return [
     ...values,
-    ...linked('parent', parents),
-    ...linked('child', children),
+    ...linked('parent', await system.linked(concept, 'parents')),
+    ...linked('child', await system.linked(concept, 'children')),
     ...(definition === undefined ? [] : [{ code: 'definition', value: { valueString: definition } }]),
   ].map(({ code, value }) => ({
     name: 'property',
@@ -42,7 +44,12 @@ const toDesignation = ({ language, use, value }: Designation): Json => ({
   ],
 })
 
-const answer = (system: CodeSystem, concept: Concept, wanted: readonly string[], language: string | undefined) => {
+const answer = async (
+  system: ConceptSource,
+  concept: ConceptFacts,
+  wanted: readonly string[],
+  language: string | undefined,
+) => {
   const isWanted = (...names: readonly string[]): boolean =>
     wanted.length === 0 || names.some((name) => wanted.includes(name))
   return toParameters([
@@ -52,13 +59,13 @@ const answer = (system: CodeSystem, concept: Concept, wanted: readonly string[],
     ...concept.designations
       .filter((one) => isWanted('designation', ...(one.language === undefined ? [] : [`lang.${one.language}`])))
       .map(toDesignation),
-    ...propertiesOf(concept)
+    ...(await propertiesOf(system, concept))
       .filter(({ code }) => isWanted(code as string))
       .map(({ name, part }) => ({ name, part })),
   ])
 }
 
-export const lookupOperation = (terminology: ExpansionService): Operation => ({
+export const lookupOperation = (terminology: ExpansionService): AnsweringOperation => ({
   code: 'lookup',
   definition: 'http://hl7.org/fhir/OperationDefinition/CodeSystem-lookup',
   documentation: 'What a code system says of a code.',
@@ -88,12 +95,12 @@ export const lookupOperation = (terminology: ExpansionService): Operation => ({
       { operation: 'lookup', needs: 'the system of the code', contents: 'complete or a fragment' },
     )
     const code = coding?.code as string
-    const concept = system.find(code)
+    const concept = await system.find(code)
     if (concept === undefined)
       throw (system.content === 'complete' ? CodeUnknown : CodeNotInFragment)(
         system.url.slice(0, 200),
         code.slice(0, 100),
       )
-    return { resource: answer(system, concept, inputs.all('property'), inputs.get('displayLanguage')) }
+    return { resource: await answer(system, concept, inputs.all('property'), inputs.get('displayLanguage')) }
   },
 })

@@ -1,4 +1,5 @@
 /** Puts the codes of an expansion below the codes that are above them in their code system. */
+import type { ConceptSource } from '../concept-source.ts'
 import type { ExpandedCode } from '../expanded-codes.ts'
 
 export interface Nested {
@@ -17,21 +18,35 @@ const isBelow = (node: Node | undefined, other: Node): boolean => {
   return false
 }
 
+/** Nodes of each code system of which more is known than the code, by the places of their concepts. */
+const bySource = (nodes: readonly Node[]): ReadonlyMap<ConceptSource, ReadonlyMap<number, Node>> => {
+  const found = new Map<ConceptSource, Map<number, Node>>()
+  for (const node of nodes) {
+    const { concept, source } = node.one
+    if (concept === undefined || source === undefined) continue
+    const places = found.get(source) ?? new Map<number, Node>()
+    places.set(concept.place, node)
+    found.set(source, places)
+  }
+  return found
+}
+
 /**
  * Each code once, below the first of its parents that is in the expansion, in the order of the expansion. A hierarchy that
  * leads in a circle is cut where it closes.
  */
-export const nest = (codes: readonly ExpandedCode[]): readonly Nested[] => {
+export const nest = async (codes: readonly ExpandedCode[]): Promise<readonly Nested[]> => {
   const nodes = codes.map((one): Node => ({ one, below: [], parent: undefined }))
-  const byConcept = new Map(nodes.flatMap((node) => (node.one.concept === undefined ? [] : [[node.one.concept, node]])))
-  for (const node of nodes) {
-    for (const concept of node.one.concept?.parents ?? []) {
-      const parent = byConcept.get(concept)
-      if (parent === undefined || isBelow(parent, node)) continue
-      node.parent = parent
-      parent.below.push(node)
-      break
-    }
+  for (const [source, byPlace] of bySource(nodes)) {
+    const parents = await source.parentsOf([...byPlace.keys()])
+    for (const [at, node] of [...byPlace.values()].entries())
+      for (const place of parents[at] ?? []) {
+        const parent = byPlace.get(place)
+        if (parent === undefined || isBelow(parent, node)) continue
+        node.parent = parent
+        parent.below.push(node)
+        break
+      }
   }
   return nodes.filter(({ parent }) => parent === undefined)
 }

@@ -1,17 +1,18 @@
 /** Presents a concept of a code system as a code of a value set that contains the whole system. */
-import type { CodeSystem, Concept } from '../code-system.ts'
+import type { ConceptFacts } from '../code-system.ts'
+import type { ConceptSource } from '../concept-source.ts'
 import type { ExpandedCode } from '../expanded-codes.ts'
 
-export const ofSystem = ({ url, version, language }: CodeSystem, concept: Concept): ExpandedCode => ({
-  system: url,
-  version,
+export const ofSystem = (source: ConceptSource, concept: ConceptFacts): ExpandedCode => ({
+  system: source.url,
+  version: source.version,
   isPinned: true,
   code: concept.code,
   display: concept.display,
-  language,
+  language: source.language,
   designations: [],
   isInactive: concept.isInactive,
   isAbstract: concept.isAbstract,
   isUnknown: false,
-  concept,
+  ...{ concept, source },
 })

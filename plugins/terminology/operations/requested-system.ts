@@ -1,9 +1,11 @@
 /** The code system of a terminology operation: in the URL, in the body, or named by canonical. */
 import type { Invocation } from '../../fhir/service.ts'
 import { joinVersion } from '../canonical.ts'
-import { type CodeSystem, readCodeSystem } from '../code-system.ts'
+import { readCodeSystem } from '../code-system.ts'
+import type { ConceptSource } from '../concept-source.ts'
 import { CodeSystemIncomplete, CodeSystemUnknown, InputMissing } from '../errors.ts'
 import type { Json } from '../expansion-contract.ts'
+import { createMemorySource } from '../memory-source.ts'
 import type { ExpansionService } from '../terminology.ts'
 import { checkAsOf } from './as-of-input.ts'
 import { literalId } from './literal-id.ts'
@@ -12,7 +14,8 @@ import { refuseContradiction } from './refuse-contradiction.ts'
 /** Parts of a code system that tell of their codes: a fragment tells of those that it has. */
 export type Contents = 'complete' | 'complete or a fragment'
 
-const usable = (name: string, found: CodeSystem | undefined, contents: Contents): CodeSystem => {
+/** Throws 404 where there is none, 400 where it does not tell of its codes. */
+export const usableSystem = (name: string, found: ConceptSource | undefined, contents: Contents): ConceptSource => {
   if (found === undefined) throw CodeSystemUnknown(name.slice(0, 200))
   if (found.content === 'complete' || (found.content === 'fragment' && contents !== 'complete')) return found
   throw CodeSystemIncomplete(name.slice(0, 200), found.content)
@@ -27,7 +30,7 @@ export const requestedSystem = async (
   invocation: Invocation,
   { url, version }: { readonly url: string | undefined; readonly version?: string | undefined },
   { operation, needs, contents }: { readonly operation: string; readonly needs: string; readonly contents: Contents },
-): Promise<CodeSystem> => {
+): Promise<ConceptSource> => {
   const { interaction, inputs, data } = invocation
   const sent = inputs.get<Json>('codeSystem')
   const id = interaction.id ?? (version === undefined ? literalId('CodeSystem', url) : undefined)
@@ -35,13 +38,13 @@ export const requestedSystem = async (
     if (id !== undefined)
       refuseContradiction(operation, ['codeSystem', String(sent.url ?? '')], ['the address', `CodeSystem/${id}`])
     refuseContradiction(operation, ['url', inputs.get('url')], ['the url of codeSystem', String(sent.url ?? '')])
-    return usable('of the request', readCodeSystem(sent), contents)
+    return usableSystem('of the request', createMemorySource(readCodeSystem(sent)), contents)
   }
   if (id === undefined && url === undefined) throw InputMissing(operation, needs)
   const name = id === undefined ? joinVersion(url ?? '', version) : `CodeSystem/${id}`
   const found =
-    id === undefined ? await terminology.codeSystem(name) : readCodeSystem((await data.read('CodeSystem', id)).parse())
-  const system = usable(name, found, contents)
+    id === undefined ? await terminology.source(name) : await terminology.sourceOf(await data.read('CodeSystem', id))
+  const system = usableSystem(name, found, contents)
   checkAsOf(invocation, operation, `the code system ${name}`, system.changed)
   return system
 }
@@ -49,7 +52,7 @@ export const requestedSystem = async (
 /** Throws 400 where inputs name another code system, or another version, than the URL of the operation. */
 export const refuseOtherSystem = (
   { interaction: { id } }: Invocation,
-  own: CodeSystem,
+  own: ConceptSource,
   [operation, systemName]: readonly [operation: string, systemName: string],
   { url, version }: { readonly url: string | undefined; readonly version?: string | undefined },
 ): void => {

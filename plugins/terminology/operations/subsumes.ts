@@ -1,13 +1,13 @@
 /** $subsumes: whether one code is an ancestor of another. https://hl7.org/fhir/R4/codesystem-operation-subsumes.html */
-import type { Operation } from '../../fhir/service.ts'
-import { type Concept, descendantsOf } from '../code-system.ts'
+import type { AnsweringOperation } from '../../fhir/service.ts'
+import type { ConceptFacts } from '../code-system.ts'
 import { CodeUnknown, InputMissing, NoHierarchy } from '../errors.ts'
 import type { ExpansionService } from '../terminology.ts'
 import { type InputCoding, namedSystem, toParameters } from './operation-inputs.ts'
 import { refuseContradiction } from './refuse-contradiction.ts'
 import { refuseOtherSystem, requestedSystem } from './requested-system.ts'
 
-export const subsumesOperation = (terminology: ExpansionService): Operation => ({
+export const subsumesOperation = (terminology: ExpansionService): AnsweringOperation => ({
   code: 'subsumes',
   definition: 'http://hl7.org/fhir/OperationDefinition/CodeSystem-subsumes',
   documentation: 'Whether one code lies above another in a code system.',
@@ -52,25 +52,27 @@ export const subsumesOperation = (terminology: ExpansionService): Operation => (
         url: asked === undefined ? undefined : given.url,
         version: given.version,
       })
-    const { url: system, version, find, hierarchy } = whole
+    const { url: system, version, hierarchy } = whole
     for (const one of [a, b]) {
       if (one.system !== undefined && one.system !== system) throw InputMissing('subsumes', needs)
       if (one.version !== undefined && one.version !== version)
         throw InputMissing('subsumes', 'both codes in one version of their system')
     }
     if (hierarchy !== 'is-a') throw NoHierarchy(system.slice(0, 200), `its hierarchy means ${hierarchy}`)
-    const [one, other] = [a, b].map(({ code }): Concept => {
+    const conceptOf = async ({ code }: InputCoding): Promise<ConceptFacts> => {
       if (code === undefined) throw InputMissing('subsumes', 'codeA and codeB')
-      const found = find(code)
+      const found = await whole.find(code)
       if (found === undefined) throw CodeUnknown(system.slice(0, 200), code.slice(0, 100))
       return found
-    }) as [Concept, Concept]
+    }
+    const one = await conceptOf(a)
+    const other = await conceptOf(b)
     const outcome =
-      one === other
+      one.code === other.code
         ? 'equivalent'
-        : descendantsOf(one, 'children').has(other)
+        : (await whole.isWithin(other, one))
           ? 'subsumes'
-          : descendantsOf(other, 'children').has(one)
+          : (await whole.isWithin(one, other))
             ? 'subsumed-by'
             : 'not-subsumed'
     return { resource: toParameters([{ name: 'outcome', valueCode: outcome }]) }

@@ -19,6 +19,7 @@ import {
 import { createManualClock, type ManualClock } from '../../support/manual-clock.ts'
 import type { TestServer } from '../../support/server-with.ts'
 import { createTestBrowser } from '../../support/test-browser.ts'
+import { until } from '../../support/until.ts'
 import { type DatabaseWatch, watchedDatabase } from '../../support/watched-database.ts'
 
 const MANY = 300
@@ -80,6 +81,31 @@ on('tokens that are used again after a while are not read again', async ({ serve
   assert.is(since('smart.access-change-last'), 3, 'one query of a second asks for changes')
   await clock.advance(HOUR)
   assert.is(await status(server, tokens[0] as string), 401, 'it has expired')
+})
+
+on('tokens are not read again after a minute without requests', async ({ server, clock, watch }) => {
+  const tokens = await addTokens(server, 10, clock.now())
+  for (const token of tokens) assert.is(await status(server, token), 200)
+  const before = watch.statements.get('smart.token')
+  const ping = sql('test.ping', 'SELECT 1')
+  let [begun, ended] = [0, 0]
+  watch.beforeOne = () => {
+    begun += 1
+    return undefined
+  }
+  watch.behindOne = async () => {
+    ended += 1
+  }
+  for (let second = 0; second < 60; second += 1) {
+    await clock.advance(1_000)
+    // A query of PostgreSQL takes time of the machine, in which this clock stands still.
+    await until(() => begun === ended, 20_000, 'the queries')
+    await server.get(Database).get(ping, [])
+  }
+  watch.beforeOne = undefined
+  watch.behindOne = undefined
+  for (const token of tokens) assert.is(await status(server, token), 200)
+  assert.is(watch.statements.get('smart.token'), before)
 })
 
 on('a change concerns the tokens that depend on the row, and no others', async ({ server, clock, watch, app }) => {

@@ -1,0 +1,34 @@
+/** The thread that parses a large code system and makes the rows of the index, a part whenever it is asked. */
+import { platform, setPriority } from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
+import { decompressBody } from '../../storage/thread-service.ts'
+import { readCodeSystem } from '../code-system.ts'
+import { toIndexRows } from './index-rows.ts'
+import type { FromIndexingThread, SystemToIndex } from './indexing-messages.ts'
+import { loadedConcepts } from './loaded-concept.ts'
+
+const LOWER_PRIORITY = 10 // nice value: 0 is the default, 19 the lowest priority
+const CONCEPTS = 250 // of one part, which the main thread inserts in one turn
+
+const textOf = (given: SystemToIndex): string => {
+  if ('json' in given) return given.json
+  const { bytes, encoding } = given.packed
+  return decompressBody(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), encoding).toString('utf8')
+}
+
+function* parts(given: SystemToIndex): Generator<FromIndexingThread> {
+  const system = readCodeSystem(JSON.parse(textOf(given)) as Readonly<Record<string, unknown>>)
+  const { concepts, find: _find, ...header } = system
+  yield { kind: 'header', header, size: concepts.size }
+  let place = 0
+  for (const batch of loadedConcepts(system, CONCEPTS)) {
+    yield { kind: 'rows', rows: toIndexRows(batch, place, system.isCaseSensitive) }
+    place += batch.length
+  }
+  yield { kind: 'end' }
+}
+
+// On Linux each thread has its own priority. A lower one lets the main thread go first.
+if (platform() === 'linux') setPriority(LOWER_PRIORITY)
+const left = parts(workerData as SystemToIndex)
+parentPort?.on('message', () => parentPort?.postMessage(left.next().value))
