@@ -1,6 +1,6 @@
 /** Our own listener: a Fastify app with the limits and timeouts that an open port needs. */
 import { lookup } from 'node:dns/promises'
-import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
@@ -15,6 +15,7 @@ import {
   MethodRefused,
 } from './errors.ts'
 import { HEADER_BYTES, MALFORMED_URL } from './http-guard.ts'
+import { httpModule } from './http-module.ts'
 import type { MountOptions } from './http-parts.ts'
 import { toOutcome } from './outcome.ts'
 import { createPipelinedRequests, type PipelinedRequests } from './pipelining.ts'
@@ -82,7 +83,7 @@ const endSocket = (
     connection: 'close',
   })
   socket.end(
-    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n` +
+    `HTTP/1.1 ${error.status} ${httpModule.STATUS_CODES[error.status]}\r\n` +
       `${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
   )
   const late = setTimeout(() => socket.destroy(), lingerMs)
@@ -228,7 +229,7 @@ export const createApp = async (
     bodyLimit: BODY_BYTES,
     return503OnClosing: false, // while stopping we answer ourselves: an OperationOutcome, and /livez stays 200
     serverFactory: () =>
-      createServer(
+      httpModule.createServer(
         {
           maxHeaderSize: PARSER_HEADER_BYTES,
           headersTimeout: limits.headersMs,
