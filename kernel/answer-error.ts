@@ -37,8 +37,8 @@ export const createAnswerError =
     const error = fromFastify(thrown as FastifyError) ?? toServerError(thrown)
     if (isNews(error)) {
       const { plugin, hook, extras } = error
-      // A 503 is expected when the client has left. Any other error is a fault, also then.
-      const left = error.status === 503 && reply.raw.closed
+      // A 503 is expected when the client has left or closed its side. Any other error is a fault, also then.
+      const left = error.status === 503 && (reply.raw.closed || request.raw.socket.readableEnded)
       log[left ? 'debug' : 'error']({
         request: request.ctx?.id,
         key: error.key,
