@@ -36,9 +36,11 @@ export class ShowConfig extends Command {
 
   override async run(): Promise<void> {
     const { flags } = await this.parse(ShowConfig)
-    const { settings, layered, stdout, stderr, world, gathered } = ownContext(this)
+    const { settings, layered, kernel, stdout, stderr, world, gathered } = ownContext(this)
     for (const { about } of unknownVariables(world.environment, gathered.settings)) stderr.write(`server: ${about}\n`)
     const report = settings().report()
+    // Some settings are checked with others, or by more than their type: where a kernel is made of them, as at a start.
+    await kernel({ log: { stream: { write: () => undefined } } })
     stdout.write(flags.json ? asJson(report) : asToml(report, layered().places))
   }
 }

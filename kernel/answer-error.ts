@@ -18,7 +18,7 @@ const fromFastify = (error: FastifyError): ServerError | undefined => {
     case 'FST_ERR_BAD_URL':
       return MalformedUrl()
     default:
-      if (error.code?.startsWith('FST_') && error.statusCode !== undefined && error.statusCode < 500)
+      if (String(error.code).startsWith('FST_') && error.statusCode !== undefined && error.statusCode < 500)
         return MalformedRequest('the body does not match its headers')
       return undefined
   }
@@ -37,8 +37,8 @@ export const createAnswerError =
     const error = fromFastify(thrown as FastifyError) ?? toServerError(thrown)
     if (isNews(error)) {
       const { plugin, hook, extras } = error
-      // A 503 is expected when the client has left. Any other error is a fault, also then.
-      const left = error.status === 503 && reply.raw.closed
+      // A 503 is expected when the client has left or closed its side. Any other error is a fault, also then.
+      const left = error.status === 503 && (reply.raw.closed || request.raw.socket.readableEnded)
       log[left ? 'debug' : 'error']({
         request: request.ctx?.id,
         key: error.key,

@@ -15,8 +15,8 @@ const serverSection = Type.Object({
   }),
   public_url: Type.Optional(
     Type.String({
-      pattern: '^https?://[^\\s?#]+$',
-      allowed: 'an http or https URL without query and fragment',
+      pattern: '^https?://[^\\s?#@/]+(?:/[^\\s?#]*)?$',
+      allowed: 'an http or https URL without user name, query and fragment',
       sample: 'https://fhir.example.org',
       env: 'SERVER_PUBLIC_URL',
       flag: 'public-url',

@@ -1,10 +1,10 @@
 /** One request as hooks see it: an object of fixed shape that is built once and passed to every hook. */
-import type { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import type { Logger } from 'pino'
 import { ANONYMOUS, type Caller } from './caller.ts'
 import { AddressLate, AddressMalformed, RelayMarkLate } from './errors.ts'
+import { type ContextResponse, leaveSignal } from './leave-signal.ts'
 import type { OwnUrl } from './own-url.ts'
 import type { OpenBody, RawBody } from './raw-body.ts'
 import type { Upgrade } from './upgrades.ts'
@@ -78,12 +78,7 @@ export interface RequestContextInit {
   /**
    * The response. It emits `close` before `writableFinished` when the client leaves. Null for requests of the server.
    */
-  readonly response:
-    | (EventEmitter & {
-        readonly writableFinished: boolean
-        setHeader(name: string, value: string | readonly string[]): unknown
-      })
-    | null
+  readonly response: ContextResponse | null
   /** For requests without a response: aborting it cancels their work. */
   readonly signal?: AbortSignal | undefined
 }
@@ -277,18 +272,12 @@ export class RequestContext {
   }
 
   /**
-   * Aborted when the client leaves; for a request of the server, when its own signal aborts. Created at first use, by
-   * code that starts slow work.
+   * Aborted when the client leaves or closes its side of the connection; for a request of the server, when its own
+   * signal aborts. Created at first use, by code that starts slow work. An error that it causes is still sent, for a
+   * client that closed only its own side.
    */
   get signal(): AbortSignal {
-    if (this.#signal === undefined) {
-      const controller = new AbortController()
-      const response = this.#response
-      response?.once('close', () => {
-        if (!response.writableFinished) controller.abort()
-      })
-      this.#signal = controller.signal
-    }
+    this.#signal ??= leaveSignal(this.#response)
     return this.#signal
   }
 }

@@ -1,9 +1,10 @@
 /** Our own listener: a Fastify app with the limits and timeouts that an open port needs. */
 import { lookup } from 'node:dns/promises'
-import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
+import { continueWhenRead } from './continue-when-read.ts'
 import { createDirectRouter } from './direct-router.ts'
 import {
   BodyTimeout,
@@ -14,12 +15,14 @@ import {
   MethodRefused,
 } from './errors.ts'
 import { HEADER_BYTES, MALFORMED_URL } from './http-guard.ts'
+import { httpModule } from './http-module.ts'
 import type { MountOptions } from './http-parts.ts'
 import { toOutcome } from './outcome.ts'
 import { createPipelinedRequests, type PipelinedRequests } from './pipelining.ts'
 import type { ServerError } from './server-error.ts'
 import { type BareRefusal, type BareRefusals, createBareRefusals } from './unparsed.ts'
 import type { Upgrades } from './upgrades.ts'
+import { hasBody } from './websocket-head.ts'
 
 // above HEADER_BYTES, so that checkHead sees whether the URL or the headers are too long
 const PARSER_HEADER_BYTES = 65_536
@@ -41,6 +44,8 @@ export interface ConnectionLimits {
   readonly stallMs: number
   /** How long the rest of a refused body is read, so that its sender sees the refusal. */
   readonly lingerMs: number
+  /** For the answers before what ends a connection: bytes that are no request, CONNECT, an upgrade, its client's end. */
+  readonly lastMs: number
 }
 
 export const CONNECTION_LIMITS: ConnectionLimits = Object.freeze({
@@ -50,6 +55,7 @@ export const CONNECTION_LIMITS: ConnectionLimits = Object.freeze({
   keepAliveMs: 65_000,
   stallMs: 30_000,
   lingerMs: 1_000,
+  lastMs: 60_000,
 })
 
 /** Translates an error of Node's parser, which fails before there is a request. */
@@ -77,7 +83,7 @@ const endSocket = (
     connection: 'close',
   })
   socket.end(
-    `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n` +
+    `HTTP/1.1 ${error.status} ${httpModule.STATUS_CODES[error.status]}\r\n` +
       `${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
   )
   const late = setTimeout(() => socket.destroy(), lingerMs)
@@ -102,20 +108,38 @@ interface Bare {
 const UNREPORTED: BareRefusals = { report: () => undefined, open: () => undefined }
 
 /**
- * Answers what the parser cannot read. A client that has received part of another answer cannot be answered; its
- * connection is cut.
+ * Answers what the parser cannot read, after the answers to the requests before it. A client that has received part of
+ * the answer to the request whose body is broken cannot be answered; its connection is cut.
  */
 const refuse = (socket: Socket, error: ParserError, { turns, refusals, limits }: Bare): void => {
-  // Already refused: this is the rest of the same bytes, or a handler found its connection closed.
+  // The client has left, or a handler found its connection closed.
   if (socket.writableEnded || socket.destroyed) return
-  const state = turns.stateOf(socket)
-  if (!socket.writable || state === 'answering') return void socket.destroy()
-  // Metered here only between requests: a request in progress is metered by itself, and a client that sent no byte made
-  // none.
-  const isOwn = state === 'idle' && socket.bytesRead > 0
+  if (!socket.writable) return void socket.destroy()
   const { code, rawPacket, bytesParsed: parsed } = error
   const bytes = Buffer.isBuffer(rawPacket) ? rawPacket : undefined
-  endSocket(fromParser(code, limits), { socket, bytes, parsed }, isOwn ? refusals : UNREPORTED, limits)
+  turns.whenAnswered(socket, () => {
+    const state = turns.stateOf(socket)
+    if (state === 'answering') return void socket.destroy()
+    // Metered here only between requests: a request in progress is metered by itself, and a client that sent no byte
+    // made none.
+    const isOwn = state === 'idle' && socket.bytesRead > 0
+    endSocket(fromParser(code, limits), { socket, bytes, parsed }, isOwn ? refusals : UNREPORTED, limits)
+  })
+}
+
+/**
+ * Takes a connection from which Node has removed its parser and its listeners: CONNECT or an upgrade. `go` is called
+ * after the answers to the requests before it.
+ */
+const takeOver = (socket: Socket, turns: PipelinedRequests, go: () => void): void => {
+  // An error that nobody listens to ends the process.
+  socket.on('error', () => undefined)
+  const drained = (): void => turns.drained(socket)
+  socket.on('drain', drained)
+  turns.whenAnswered(socket, () => {
+    socket.off('drain', drained)
+    go()
+  })
 }
 
 const guardServer = ({ server }: FastifyInstance, { turns, refusals, limits }: Bare): void => {
@@ -125,17 +149,25 @@ const guardServer = ({ server }: FastifyInstance, { turns, refusals, limits }: B
     // No byte moved for the time limit. While the answer is still being made, that is not the client's fault.
     if (turns.stateOf(socket) !== 'working') socket.destroy()
   })
-  server.on('connection', (socket: Socket) => turns.linger(socket, limits.lingerMs))
-  server.on('connect', (request: IncomingMessage, socket: Socket) =>
-    endSocket(
-      MethodRefused('CONNECT').with({ headers: { allow: 'GET, HEAD' } }),
-      { socket, request },
-      refusals,
-      limits,
+  // Node would end the connection at once, and the answer to a change in progress would be lost.
+  Object.assign(server, { httpAllowHalfOpen: true })
+  server.on('connection', (socket: Socket) => {
+    turns.linger(socket, limits.lingerMs)
+    socket.on('end', () => turns.halfClosed(socket))
+  })
+  server.on('connect', (request: IncomingMessage, socket: Socket) => {
+    const error = MethodRefused('CONNECT').with({ headers: { allow: 'GET, HEAD' } })
+    takeOver(socket, turns, () => endSocket(error, { socket, request }, refusals, limits))
+    socket.resume()
+  })
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    if (hasBody(request)) continueWhenRead(request, response)
+    server.emit('request', request, response)
+  })
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) =>
+    turns.take(request, response, () =>
+      endSocket(ExpectationUnknown(), { socket: request.socket, request }, refusals, limits),
     ),
-  )
-  server.on('checkExpectation', (request: IncomingMessage, _response: ServerResponse) =>
-    endSocket(ExpectationUnknown(), { socket: request.socket, request }, refusals, limits),
   )
 }
 
@@ -169,6 +201,8 @@ export interface OwnApp {
   readonly app: FastifyInstance
   /** Handles a request of any HTTP server. */
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void
+  /** Cuts all connections but those that a route took. */
+  readonly cut: () => void
 }
 
 export const createApp = async (
@@ -177,7 +211,10 @@ export const createApp = async (
   upgrades: Upgrades,
 ): Promise<OwnApp> => {
   const { default: fastify } = await import('fastify')
-  const turns = createPipelinedRequests((socket) => socket.setTimeout(limits.stallMs))
+  const turns = createPipelinedRequests({
+    onTurn: (socket) => socket.setTimeout(limits.stallMs),
+    lastMs: limits.lastMs,
+  })
   const stalls = new WeakSet<ServerResponse>()
   const front = createDirectRouter(turns)
   const refusals = createBareRefusals()
@@ -192,7 +229,7 @@ export const createApp = async (
     bodyLimit: BODY_BYTES,
     return503OnClosing: false, // while stopping we answer ourselves: an OperationOutcome, and /livez stays 200
     serverFactory: () =>
-      createServer(
+      httpModule.createServer(
         {
           maxHeaderSize: PARSER_HEADER_BYTES,
           headersTimeout: limits.headersMs,
@@ -222,7 +259,9 @@ export const createApp = async (
     clientErrorHandler: (error, socket) => refuse(socket as Socket, error, bare),
   })
   guardServer(app, bare)
-  app.server.on('upgrade', (request, socket, head) => upgrades.receive(request, socket, head, handle))
+  app.server.on('upgrade', (request, socket, head) =>
+    takeOver(socket as Socket, turns, () => upgrades.receive(request, socket, head, handle)),
+  )
   app.addHook('onRequest', (request, reply, done) => turns.take(request.raw, reply.raw, done))
   app.addHook('preParsing', ({ raw, headers }, _reply, payload, done) =>
     // Fastify parses no body without a content type.
@@ -242,7 +281,11 @@ export const createApp = async (
     await app.close()
     throw error
   }
-  return { app, handle }
+  const cut = (): void => {
+    app.server.closeAllConnections()
+    turns.cut()
+  }
+  return { app, handle, cut }
 }
 
 /** Opens `host:port` and resolves with its address. */

@@ -75,8 +75,7 @@ export const createOwnPort = ({ house, limits, upgrades, phases, bind, log }: Ow
       const own = await app?.catch(() => undefined)
       if (own === undefined) return
       const { server } = own.app
-      const cut = () => server.closeAllConnections()
-      late.addEventListener('abort', cut, { once: true })
+      late.addEventListener('abort', own.cut, { once: true })
       const idle = setInterval(() => server.closeIdleConnections(), IDLE_MS)
       try {
         await own.app.close()
@@ -84,7 +83,7 @@ export const createOwnPort = ({ house, limits, upgrades, phases, bind, log }: Ow
         log.error({ err: error }, 'the port failed to close')
       } finally {
         clearInterval(idle)
-        late.removeEventListener('abort', cut)
+        late.removeEventListener('abort', own.cut)
       }
     },
   }

@@ -1,5 +1,6 @@
 /** Errors with an HTTP answer. The message is for the client, `detail` is for the operator's log. */
 import type { Issue, IssueCode } from './issue.ts'
+import type { OwnUrl } from './own-url.ts'
 
 export interface ErrorExtras {
   /** Response headers, e.g. `allow` of a 405. */
@@ -12,6 +13,11 @@ export interface ErrorExtras {
   readonly cause?: unknown
   /** For the audit trail only, never sent: the resource exists, and the caller may not see it. */
   readonly hidden?: boolean
+  /**
+   * For the audit trail only, never sent: the patients whose data the refused change concerns, as `Patient/p1`. Set only
+   * where the caller may see the resource.
+   */
+  readonly patients?: (ownUrl: OwnUrl | undefined) => readonly string[]
   /**
    * A refusal that is part of normal operation, for example while something is not ready yet: not logged, whatever its
    * status.

@@ -2,8 +2,9 @@
  * Refusals of what Node's parser or server made no request of. They are written to the connection itself, and metered
  * like others, so that they are counted, logged and recorded in the audit trail.
  */
-import { type IncomingMessage, METHODS } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import { httpModule } from './http-module.ts'
 
 export interface BareRefusal {
   readonly socket: Socket
@@ -41,7 +42,7 @@ export interface RequestLine {
 
 const LINE = /^([A-Z]{1,20}) (\S*)/
 const MAX_CHARS = 256 // enough for the type and id
-const KNOWN: ReadonlySet<string> = new Set(METHODS)
+const KNOWN: ReadonlySet<string> = new Set(httpModule.METHODS)
 const NO_LINE: RequestLine = { method: 'UNKNOWN', url: '' }
 
 /**

@@ -3,10 +3,11 @@
  * its errors, nor closes it. Such a request gets a response of its own on the connection and goes to the router, so
  * that hooks, class, limits and refusals are those of every request; its route may take the connection.
  */
-import { type IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { UpgradeRefused } from './errors.ts'
+import { httpModule } from './http-module.ts'
 import type { ServerError } from './server-error.ts'
 import { asksForWebSocket, checkHandshake, hasBody, upgradeRequired } from './websocket-head.ts'
 
@@ -102,7 +103,7 @@ export const createUpgrades = ({ stallMs, lingerMs }: UpgradeTimes, refuse: Refu
       // Node removed its own listener with the parser, and an error that nobody listens to ends the process.
       socket.on('error', () => undefined)
       if (socket.destroyed) return
-      const response = new ServerResponse(request)
+      const response = new httpModule.ServerResponse(request)
       response.shouldKeepAlive = false
       try {
         response.assignSocket(socket)

@@ -19,6 +19,7 @@ import probes from './probes/index.ts'
 import references from './references/index.ts'
 import reindex from './reindex/index.ts'
 import requestLog from './request-log/index.ts'
+import sdc from './sdc/index.ts'
 import sdcArchiver from './sdc-archiver/index.ts'
 import search from './search/index.ts'
 import smart from './smart/index.ts'
@@ -42,6 +43,7 @@ export const firstParty: readonly AnyPlugin[] = [
   references, // what they may refer to
   importing, // all of that from files
   terminology, // value sets and code systems, those that are stored too
+  sdc, // forms, filled in and taken apart
   jobs, // what goes on when a request has ended
   exportPlugin, // one kind of that
   reindex, // another one

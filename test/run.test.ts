@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const RUNNER = [
   'package.json',
   'test/run.ts',
-  ...['file-runner.ts', 'report-cpu.ts', 'resolve-sources.ts', 'test-process.ts', 'tree-cpu.ts'].map(
+  ...['file-runner.ts', 'idle-cpu.ts', 'report-cpu.ts', 'resolve-sources.ts', 'test-process.ts', 'tree-cpu.ts'].map(
     (name) => `test/support/${name}`,
   ),
 ]

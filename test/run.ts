@@ -1,5 +1,6 @@
 /**
- * Runs the test files, two at a time, three where they wait for other processes, and closes with `N passed, N failed`.
+ * Runs the test files, two at a time, three where they wait for other processes, up to four while processors are idle,
+ * and closes with `N passed, N failed`.
  * Arguments choose files by a part of their path: `npm test -- server/crud`. Files in test/server run once on PostgreSQL
  * and once on a SQLite file, but for those that say in a comment why fewer are enough: `// database: sqlite, …` or
  * `// database: sqlite and postgres, …`. `memory` is SQLite without the file, and runs the same code but for what is listed
@@ -15,12 +16,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Outcome, type Run, runAlone, type SharedProcess, startSharedProcess } from './support/file-runner.ts'
+import { idleCores } from './support/idle-cpu.ts'
 
 const KINDS = ['postgres', 'sqlite'] as const
 const MEMORY = '/dev/shm' // where the system has it, a file system in memory
 const MEMORY_BYTES = 4 * 1024 ** 3 // free there, so that a run has room for its databases
 const CORES = Math.min(2, availableParallelism())
 const FEW = 10 // runs of files, for which compiling ahead takes longer than it saves
+const IDLE = 0.5 // cores that have to be idle before one more file is run beside the others
 
 const { values: chosen, positionals: wanted } = parseArgs({
   options: { kinds: { type: 'string' } },
@@ -90,7 +93,7 @@ const report = (outcome: Outcome | undefined): void => {
 const waits = ({ isAlone, kind }: Planned): boolean => isAlone || kind === 'postgres'
 
 // Files of one kind follow each other, so that they find a process that serves them. Those that wait come first: while
-// they run there is one worker more. Those in memory are short, and come last, so that the workers end together.
+// they run there are more workers. Those in memory are short, and come last, so that the workers end together.
 const planned = files.flatMap(plan)
 const queue = [
   ...planned.filter(({ isAlone }) => isAlone),
@@ -98,16 +101,18 @@ const queue = [
     planned.filter(({ isAlone, kind }) => !isAlone && kind === of),
   ),
 ]
-/** Takes files until there are none, or none that `takes`. */
-const work = async (takes: (run: Planned) => boolean): Promise<void> => {
+/** Takes files until there are none; before each one it waits for `mayTake`. */
+const work = async (mayTake: () => Promise<void>): Promise<void> => {
   let current: SharedProcess | undefined
   const endings: Promise<void>[] = []
   const leave = (): void => {
     if (current !== undefined) endings.push(current.end().then(report))
     current = undefined
   }
-  for (let run = queue[0]; run !== undefined && takes(run); run = queue[0]) {
-    queue.shift()
+  while (true) {
+    await mayTake()
+    const run = queue.shift()
+    if (run === undefined) break
     if (run.isAlone) {
       report(await runAlone(run, options))
       continue
@@ -129,9 +134,17 @@ const work = async (takes: (run: Planned) => boolean): Promise<void> => {
 }
 if (queue.length > FEW && environment.NODE_COMPILE_CACHE !== undefined)
   spawnSync(process.execPath, [join('test', 'support', 'compile-ahead.ts')], { cwd: root, env: environment })
-// Not more: a server that gets no processor for four seconds loses its lease, and answers 503.
-const workers = Array.from({ length: CORES }, () => work(() => true))
-await Promise.all([...workers, work(waits)])
+const always = async (): Promise<void> => undefined
+const whileIdle = async (): Promise<void> => {
+  while (queue.length > 0 && (await idleCores()) < IDLE);
+}
+const whileWaiting = async (): Promise<void> => {
+  if (queue[0] !== undefined && !waits(queue[0])) await whileIdle()
+}
+// Not more: a server that gets no processor for four seconds loses its lease, and answers 503. Files that wait leave
+// half of a processor to others, some of them for half a minute, and then one more is run.
+const further = queue.length > CORES ? [whileWaiting, whileIdle] : []
+await Promise.all([...Array.from({ length: CORES }, () => always), ...further].map(work))
 const sum = (key: 'passed' | 'failed'): number => outcomes.reduce((total, outcome) => total + outcome[key], 0)
 if (files.length === 0) console.log('no test file matches')
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`)

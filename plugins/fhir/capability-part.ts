@@ -6,4 +6,6 @@ export interface CapabilityPart {
   readonly security?: object | ((request: RequestContext) => object)
   /** `rest.resource.referencePolicy`: codes of https://hl7.org/fhir/R4/valueset-reference-handling-policy.html */
   readonly referencePolicy?: readonly string[]
+  /** TerminologyCapabilities.codeSystem: urls of code systems that no package has. */
+  readonly codeSystems?: readonly string[]
 }

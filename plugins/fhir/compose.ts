@@ -83,6 +83,7 @@ const commonOf = (given: ComposeParts) => {
   const { catalog, links: referenceWalker } = model
   const { store, write, checks } = storage
   const { search, references, patients } = searches.opened
+  const audit = createAuditDetails(patients)
   const checkContent = createCheckContent({ validator, checks, references })
   return {
     catalog,
@@ -99,12 +100,12 @@ const commonOf = (given: ComposeParts) => {
     database: store.database,
     registry: search.registry,
     elements: createElements(definitions),
-    audit: createAuditDetails(patients),
+    audit,
     prepareVersions: createPrepareVersions({ large, catalog, patientSubjects: patients }),
     prepareWrite: createPrepareWrite(large),
     guardChange: createGuardChange(owned),
     checkContent,
-    toModification: createToModification({ catalog, large, checkContent }),
+    toModification: createToModification({ catalog, large, checkContent, audit }),
     /** For changes whose content was validated before. */
     checkUnvalidated: createCheckContent({ validator: undefined, checks, references }),
   }

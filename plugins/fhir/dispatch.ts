@@ -161,5 +161,7 @@ export const emitRefused = async (
 ): Promise<void> => {
   if (run.onAudit === null) return
   const { status, extras } = toServerError(error)
-  await run.onAudit({ request, interaction, status, hidden: extras.hidden })
+  const { hidden, patients } = extras
+  const details = patients === undefined ? undefined : { patients: () => patients(request.ownUrl) }
+  await run.onAudit({ request, interaction, status, hidden, details })
 }

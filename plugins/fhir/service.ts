@@ -30,6 +30,7 @@ export type {
 export type { CapabilityPart } from './capability-part.ts'
 export { SNAPSHOT_HEADER } from './http/snapshot-header.ts'
 export type {
+  AnsweringOperation,
   Invocation,
   Operation,
   OperationAnswer,

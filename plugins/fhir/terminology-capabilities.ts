@@ -1,6 +1,7 @@
 /** GET /metadata?mode=terminology: the terminology operations that are registered, and the code systems they know. */
 import { BUILD, type Clock, type RequestContext } from '../../kernel/index.ts'
 import type { Definitions } from '../packages/service.ts'
+import type { CapabilityPart } from './capability-part.ts'
 import type { BuiltInInvocation, BuiltInOperation } from './operations/built-in.ts'
 import type { Operations } from './operations/registry.ts'
 
@@ -8,6 +9,8 @@ export interface TerminologyCapabilitiesParts {
   readonly clock: Clock
   readonly operations: Pick<Operations<BuiltInInvocation>, 'at'>
   readonly definitions: Pick<Definitions, 'all'>
+  /** Parts that other plugins have added. */
+  readonly described: readonly CapabilityPart[]
 }
 
 const at = ({ operations }: TerminologyCapabilitiesParts, type: string, code: string): BuiltInOperation | undefined =>
@@ -22,7 +25,10 @@ export const toTerminologyCapabilities = async (
   const validate = at(parts, 'ValueSet', 'validate-code')
   const isKnowing = at(parts, 'CodeSystem', 'lookup') !== undefined
   const systems = isKnowing ? await parts.definitions.all('CodeSystem') : []
-  const urls = [...new Set(systems.flatMap(({ url }) => url ?? []))].sort()
+  const added = parts.described.flatMap(({ codeSystems }) => codeSystems ?? [])
+  const urls = [...new Set([...systems.flatMap(({ url }) => url ?? []), ...added])].sort()
+  const isTranslating = at(parts, 'ConceptMap', 'translate') !== undefined
+  const isClosing = parts.operations.at({ level: 'system', type: undefined }).some(({ code }) => code === 'closure')
   return {
     resourceType: 'TerminologyCapabilities',
     status: 'active',
@@ -33,5 +39,8 @@ export const toTerminologyCapabilities = async (
     ...(urls.length > 0 && { codeSystem: urls.map((uri) => ({ uri })) }),
     ...(expand !== undefined && { expansion: { parameter: expand.parameters.map(({ name }) => ({ name })) } }),
     ...(validate !== undefined && { validateCode: { translations: false } }),
+    // A translation needs a map, but the request need not name it.
+    ...(isTranslating && { translation: { needsMap: false } }),
+    ...(isClosing && { closure: { translation: false } }),
   }
 }

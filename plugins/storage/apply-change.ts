@@ -1,4 +1,5 @@
 /** Applies one change inside a transaction: reads and locks the version before, asks the guard, and writes the next version. */
+import type { OwnUrl } from '../../kernel/index.ts'
 import { chain, type MaybePromise, type Transaction } from '../database/service.ts'
 import type { Change, Changed } from './change.ts'
 import type { ChangeObserver } from './change-observer.ts'
@@ -6,6 +7,7 @@ import { contentOf } from './content-of-change.ts'
 import { type Findings, findingsOf } from './findings.ts'
 import { isUnchanged } from './is-unchanged.ts'
 import type { LargeVersions } from './large-versions.ts'
+import { naming } from './naming.ts'
 import { absentVersion, nextVersion, versionFlags } from './next-version.ts'
 import { patientsFound } from './patients-found.ts'
 import { checkPrecondition } from './precondition.ts'
@@ -125,6 +127,15 @@ export const createApplyChange = (store: VersionStore, observer: ChangeObserver,
     return guard.target(id, previous, store.within(transaction), findings)
   }
 
+  /** Of the version that a refused change would have replaced. */
+  const patientsOf = (change: Change, previous: StoredVersion | undefined, ownUrl: OwnUrl | undefined) => {
+    if (previous === undefined) return []
+    const content = change.kind === 'delete' ? undefined : change.kind === 'modify' ? change.content : change
+    const findings = change.findings ?? findingsOf(content?.resource)
+    const patients = patientsFound(change, findings, previous)
+    return observer.patients({ version: previous, previous: undefined, resource: undefined, patients }, ownUrl)
+  }
+
   return (transaction, change, isRehearsal = false) => {
     const { type, id, kind } = change
     // The id of a create is new, so there is no version to lock.
@@ -133,7 +144,12 @@ export const createApplyChange = (store: VersionStore, observer: ChangeObserver,
       // The guard comes first, because later errors reveal whether the resource exists, and preconditions its version.
       const { guard } = change
       const allowed = guard.restricts ? askGuard(transaction, change, previous, isRehearsal) : undefined
-      return chain(allowed, () => applyTo(transaction, change, previous, isRehearsal))
+      return chain(allowed, () =>
+        naming(
+          () => applyTo(transaction, change, previous, isRehearsal),
+          (ownUrl) => patientsOf(change, previous, ownUrl),
+        ),
+      )
     })
   }
 }

@@ -1,9 +1,10 @@
 /** Runs the checks of other plugins: inside the transaction, with all of its changes, and after COMMIT. */
-import type { RequestContext } from '../../kernel/index.ts'
+import type { ErrorExtras, RequestContext } from '../../kernel/index.ts'
 import type { MaybePromise, Transaction } from '../database/service.ts'
 import type { Changed, CurrentChange } from './change.ts'
+import type { ChangeObserver } from './change-observer.ts'
 import { type IssuesOf, throwFirst } from './throw-first.ts'
-import type { WriteCheck } from './write-check.ts'
+import type { RejectedChange, WriteCheck } from './write-check.ts'
 
 const runAfter = (before: Promise<void> | undefined, next: () => MaybePromise<void>): Promise<void> | undefined => {
   if (before !== undefined) return before.then(next)
@@ -28,8 +29,20 @@ export interface Confirmation {
   afterCommit(written: readonly Changed[]): Promise<void> | undefined
 }
 
-export const createConfirmation = (checks: readonly WriteCheck[]): Confirmation => {
+export const createConfirmation = (
+  checks: readonly WriteCheck[],
+  observer: Pick<ChangeObserver, 'patients'>,
+): Confirmation => {
   const followers = checks.filter((check) => check.afterCommit !== undefined)
+
+  /** The patients of all rejected changes: the error has the issues of each. */
+  const patientsOf =
+    (changes: readonly Changed[], rejected: readonly RejectedChange[]): NonNullable<ErrorExtras['patients']> =>
+    (ownUrl) => {
+      const interactions = new Set(rejected.map(({ interaction }) => interaction))
+      const concerned = changes.filter(({ interaction }) => interactions.has(interaction))
+      return [...new Set(concerned.flatMap((changed) => observer.patients(changed, ownUrl)))]
+    }
 
   /** `from`: index of the first check. */
   const confirm = (
@@ -46,10 +59,10 @@ export const createConfirmation = (checks: readonly WriteCheck[]): Confirmation 
       const asked = check.checkInTransaction?.(request, transaction, changes)
       if (asked instanceof Promise)
         return asked.then((refusals) => {
-          throwFirst(refusals, issuesOf, progress)
+          throwFirst(refusals, issuesOf, progress, patientsOf(changes, refusals))
           return confirm(request, transaction, changes, issuesOf, progress, at + 1)
         })
-      throwFirst(asked, issuesOf, progress)
+      if (asked !== undefined) throwFirst(asked, issuesOf, progress, patientsOf(changes, asked))
     }
   }
 

@@ -1,5 +1,5 @@
 /** Throws the error of the first rejected change, with the issues of all of them. */
-import type { Interaction, Issue, ServerError } from '../../kernel/index.ts'
+import type { ErrorExtras, Interaction, Issue, ServerError } from '../../kernel/index.ts'
 import type { CurrentChange } from './change.ts'
 import type { RejectedChange } from './write-check.ts'
 
@@ -7,13 +7,14 @@ import type { RejectedChange } from './write-check.ts'
 export type IssuesOf = (error: ServerError, interaction: Interaction) => readonly Issue[]
 
 export const throwFirst = (
-  refusals: readonly RejectedChange[] | undefined,
+  refusals: readonly RejectedChange[],
   issuesOf: IssuesOf,
   progress: CurrentChange | undefined,
+  patients: NonNullable<ErrorExtras['patients']>,
 ): void => {
-  const first = refusals?.[0]
-  if (refusals === undefined || first === undefined) return
+  const first = refusals[0]
+  if (first === undefined) return
   const issues = refusals.flatMap(({ interaction, error }) => issuesOf(error, interaction))
   if (progress !== undefined) progress.interaction = first.interaction
-  throw first.error.with({ issues })
+  throw first.error.with({ issues, patients })
 }

@@ -34,7 +34,7 @@ const toPublication = ({ type, id, rid, version, versionTime, deleted }: StoredV
 })
 
 export const createWritePath = ({ store, run, observer, checks, large }: WriterParts) => {
-  const confirmation = createConfirmation(checks)
+  const confirmation = createConfirmation(checks, observer)
   const notifyAll = createNotifyChanges(run, observer)
 
   /** The promise that an answer must wait for after COMMIT, by the first change of its transaction. */

@@ -4,10 +4,10 @@
  */
 import type { LookupAddress } from 'node:dns'
 import { lookup as resolveHost } from 'node:dns/promises'
-import { request as httpRequest, type IncomingMessage } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { LookupFunction } from 'node:net'
-import { type Clock, isServerError } from '../../kernel/index.ts'
+import { type Clock, httpModule, isServerError } from '../../kernel/index.ts'
 import type { AllowedHosts } from './allowed-hosts.ts'
 import type { SentHeaders } from './read-headers.ts'
 
@@ -53,7 +53,7 @@ export const createSendNotification = (hosts: AllowedHosts, clock: Pick<Clock, '
   const lookup = lookupWithin(hosts)
   const ask = ({ method, url, headers, subscription, number, body }: Notification, signal: AbortSignal) =>
     new Promise<IncomingMessage>((resolve, reject) => {
-      const request = url.startsWith('https:') ? httpsRequest : httpRequest
+      const request = url.startsWith('https:') ? httpsRequest : httpModule.request
       const bytes = Buffer.from(body ?? '')
       const asked = request(
         url,

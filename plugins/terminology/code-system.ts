@@ -53,6 +53,8 @@ export interface SystemHeader {
   readonly changed: string | undefined
   /** The canonical of the code system that this one is a supplement of. */
   readonly supplements: string | undefined
+  /** The canonical of the value set with all of its codes. */
+  readonly valueSet?: string | undefined
   /** Language of the displays. */
   readonly language: string | undefined
   /** `complete`, or why it is not: `not-present`, `example`, `fragment`, `supplement`. */
@@ -61,6 +63,10 @@ export interface SystemHeader {
   readonly hierarchy: string
   /** False when `caseSensitive` is false: then A and a are one code. */
   readonly isCaseSensitive: boolean
+  /** Made of what a library knows today: value sets may list codes of other editions. */
+  readonly isBuiltIn?: true
+  /** Codes are built by rules: `find` tells of more codes than there are concepts. */
+  readonly isGrammar?: true
 }
 
 export interface CodeSystem extends SystemHeader {
@@ -185,6 +191,7 @@ export const readCodeSystem = (resource: Json): CodeSystem => {
     status: textOf(resource.status),
     changed: changedAt(resource),
     supplements: textOf(resource.supplements),
+    valueSet: textOf(resource.valueSet),
     language: textOf(resource.language),
     content: textOf(resource.content) ?? 'not-present',
     hierarchy: textOf(resource.hierarchyMeaning) ?? 'is-a',

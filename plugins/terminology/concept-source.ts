@@ -32,8 +32,8 @@ export interface ConceptSource extends SystemHeader {
   /** The concepts that are inactive or abstract. The set must not be changed. */
   marked(mark: 'inactive' | 'abstract'): MaybePromise<PlaceSet>
   /**
-   * The concepts whose code, or a word of whose display, begins with a text: see `match-text.ts`. The display is the one in
-   * the language, if there is one. The set must not be changed.
+   * The concepts that the filter of $expand finds: see `match-text.ts`. The display is the one in the language, if there
+   * is one. The set must not be changed.
    */
   matching(text: string, language: string | undefined): MaybePromise<PlaceSet>
 }

@@ -75,6 +75,54 @@ export const InputNegative = defineError(
   'value',
   '$expand: %s is %s; it takes 0 or more.',
 )
+export const ConceptMapUnknown = defineError(
+  'terminology/concept-map-unknown',
+  404,
+  'not-found',
+  'There is no concept map "%s" here.',
+)
+export const TooManyMaps = defineError(
+  'terminology/too-many-maps',
+  400,
+  'too-costly',
+  'More than %s {concept map|concept maps} here map codes of "%s". Name one of them as url.',
+)
+export const InputsTooMany = defineError(
+  'terminology/inputs-too-many',
+  400,
+  'invalid',
+  '$%s takes one of %s, and the request has %s.',
+)
+export const ClosureUnknown = defineError(
+  'terminology/closure-unknown',
+  404,
+  'not-found',
+  'There is no closure "%s" of this caller here. Send $closure with this name alone to begin it.',
+)
+export const ClosureVersion = defineError(
+  'terminology/closure-version',
+  400,
+  'value',
+  'The closure "%s" has the version %s, and the request asks for what came after version %s. Begin it again.',
+)
+export const ClosureFull = defineError(
+  'terminology/closure-full',
+  400,
+  'too-costly',
+  'The closure "%s" would have more than %s {code|codes} or %s {entry|entries}. Begin another one.',
+)
+export const ClosureInBundle = defineError(
+  'terminology/closure-in-bundle',
+  400,
+  'not-supported',
+  '$closure cannot be an entry of a Bundle. Send it as a request of its own.',
+)
+export const NotCompositional = defineError(
+  'terminology/not-compositional',
+  400,
+  'not-supported',
+  '$find-matches gives codes of the code system only, no composed expressions. Leave compositional out.',
+)
 export const CodeTwice = defineError(
   'terminology/code-twice',
   400,

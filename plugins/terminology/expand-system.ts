@@ -83,7 +83,7 @@ export const createExpandSystem = (find: FindDefinition): ExpandSystem => {
         ],
         isInactive: known?.isInactive ?? false,
         isAbstract: known?.isAbstract ?? false,
-        isUnknown: known === undefined && source?.content === 'complete',
+        isUnknown: known === undefined && source?.content === 'complete' && source.isBuiltIn !== true,
         ...{ concept: known, source },
       }
       into.add(one, isCaseSensitive)
@@ -93,11 +93,14 @@ export const createExpandSystem = (find: FindDefinition): ExpandSystem => {
       const known = await source?.findAll(concept.map(({ code }) => String(code)))
       for (const listed of concept) add(String(listed.code), known?.get(String(listed.code)), listed)
     } else if (source !== undefined) {
+      if (source.isGrammar === true && filter.length > 0)
+        throw new NotExpandableHere(`the codes of ${url} are built by rules, which no filter can be asked of`)
       if (isInMemory(source)) {
         const tests = filter.map((one) => toTest(source.system, one))
         for (const one of source.system.concepts.values()) if (tests.every((test) => test(one))) add(one.code, one, {})
       } else parts.push({ source, common, supplements: added, places: await selectAll(source, filter, inactive) })
-      if (source.content === 'fragment') into.leaveOpen(url, filter.length === 0 ? 'any' : 'some')
+      if (source.content === 'fragment' || source.isGrammar === true)
+        into.leaveOpen(url, filter.length === 0 ? 'any' : 'some')
     }
     return new CodeSet(into, parts)
   }

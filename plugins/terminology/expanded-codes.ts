@@ -104,12 +104,18 @@ export class ExpandedCodes {
 
   remove(others: ExpandedCodes): void {
     this.keep((one) => !others.#means(one))
+    // Of codes that are not here it is not known whether they were removed.
+    for (const system of this.#open.keys()) if (others.#has(system)) this.#open.set(system, 'some')
   }
 
   /** Removes the codes that the other expansion does not have; those of which `isKept` is true stay. */
   intersect(others: ExpandedCodes, isKept: (one: ExpandedCode) => boolean): void {
     this.keep((one) => others.#means(one) || isKept(one))
     for (const system of [...this.#open.keys(), ...others.#open.keys()]) this.#open.set(system, 'some')
+  }
+
+  #has(system: string): boolean {
+    return Iterator.from(this.#byCode.values()).some(([first]) => first?.system === system)
   }
 
   #means(one: ExpandedCode): boolean {

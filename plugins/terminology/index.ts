@@ -3,22 +3,21 @@ import { definePlugin } from '../../kernel/index.ts'
 import { ChangeFeed, Database, isNote } from '../database/service.ts'
 import { Fhir, Resources } from '../fhir/service.ts'
 import { Definitions } from '../packages/service.ts'
+import { addOperations } from './add-operations.ts'
 import { terminologySection } from './config.ts'
 import * as errors from './errors.ts'
 import { createDefinitionFinder } from './find.ts'
 import { createFreshness } from './freshness.ts'
+import { withImplicitValueSets } from './implicit/implicit-value-sets.ts'
 import { openIndex } from './indexed/open-index.ts'
-import { terminologyMigrations } from './indexed/tables.ts'
-import { terminologyOperations } from './operations/operations.ts'
-import { inTurn } from './pull/in-turn.ts'
+import { migrations } from './migrations.ts'
 import { createPuller } from './pull/puller.ts'
-import { PULL_TABLES } from './pull/tables.ts'
 import { Terminology, TerminologyIndex, TerminologyPull } from './service.ts'
 import { createFindStored } from './stored-canonicals.ts'
 import { createTerminology } from './terminology.ts'
+import { withBuiltIns } from './with-built-ins.ts'
 
-const OURS = new Set(['ValueSet', 'CodeSystem'])
-const NOTES = new Set(['packages', 'terminology'])
+const [OURS, NOTES] = [new Set(['ValueSet', 'CodeSystem']), new Set(['packages', 'terminology'])]
 
 export default definePlugin({
   name: 'terminology',
@@ -26,7 +25,7 @@ export default definePlugin({
   config: { terminology: terminologySection },
   needs: { definitions: Definitions, fhir: Fhir, feed: ChangeFeed, database: Database },
   provides: [Terminology, TerminologyIndex, TerminologyPull],
-  migrations: [...terminologyMigrations, PULL_TABLES],
+  migrations,
   errors,
   commands: { terminology: async () => (await import('./commands/terminology.ts')).default },
   setup({ config, hooks, needs: { definitions, fhir, feed, database }, provide, later, clock, log, serves }) {
@@ -36,12 +35,13 @@ export default definePlugin({
     const index = openIndex({ database, resources, definitions, clock, log, changed })
     const { pulled, ...puller } = createPuller({ ...config.terminology, database, clock, index, log, changed })
     const stored = createFindStored(resources)
-    const finder = createDefinitionFinder({ definitions, stored, index: index.reader, pulled, freshness })
+    const found = createDefinitionFinder({ definitions, stored, index: index.reader, pulled, freshness })
+    const finder = withImplicitValueSets(withBuiltIns(found))
     const terminology = createTerminology(finder, freshness)
     provide(Terminology, terminology)
     provide(TerminologyIndex, index)
     provide(TerminologyPull, puller)
-    for (const operation of terminologyOperations(terminology, clock)) fhir.operation(operation)
+    addOperations({ fhir, find: finder, terminology, definitions, resources, database, freshness, clock })
     feed.listen({
       name: 'expansions',
       commit({ published }) {
@@ -54,6 +54,6 @@ export default definePlugin({
       if (changes.some(({ next }) => OURS.has(next.type))) terminology.forget()
       for (const { next } of changes) if (next.type === 'CodeSystem') index.indexer.want('stored', next.id)
     })
-    return serves && !database.isReader ? inTurn(index.indexer, puller) : undefined
+    return serves && !database.isReader ? puller : undefined
   },
 })

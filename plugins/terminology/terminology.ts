@@ -77,7 +77,7 @@ export const createTerminology = (find: DefinitionFinder, freshness: Freshness):
       if (fragment !== undefined)
         throw NotExpandable(
           valueSet.slice(0, 200),
-          `of the code system ${fragment} there is only what is called "fragment"`,
+          `of the code system ${fragment} there is only a fragment, or its codes cannot be listed`,
         )
       const codes = await expanded.expansion.distinct(most)
       if (codes === undefined) throw TooManyCodes(valueSet.slice(0, 200), most)

@@ -1,5 +1,5 @@
 /** The interface of the service Validator. */
-import { defineService, type Issue } from '../../kernel/index.ts'
+import { defineService, type Issue, type RequestContext } from '../../kernel/index.ts'
 import type { Level } from './config.ts'
 
 export interface ValidationOptions {
@@ -12,6 +12,8 @@ export interface ValidationOptions {
    * run.
    */
   readonly found?: readonly Issue[]
+  /** The request that writes or asks, for checks that other plugins added. */
+  readonly request?: RequestContext
 }
 
 /** Plain data with which another thread makes the same validator, see `openValidator`. */
@@ -25,8 +27,13 @@ export interface AddedCheck {
   readonly name: string
   /** Resource type that the check is for; all types if absent. */
   readonly type?: string
-  /** Returns the issues. One of severity `error` or `fatal` refuses the write with 422. */
-  check(resource: Readonly<Record<string, unknown>>): readonly Issue[] | Promise<readonly Issue[]>
+  /** The least level of [conformance] validation at which it checks writes; every level if absent. */
+  readonly level?: Exclude<Level, 'structure'>
+  /** `request`: for whom it checks; undefined where that is not known. Returns the issues. One of severity `error` or `fatal` refuses the write with 422. */
+  check(
+    resource: Readonly<Record<string, unknown>>,
+    request: RequestContext | undefined,
+  ): readonly Issue[] | Promise<readonly Issue[]>
 }
 
 export interface Validator {

@@ -16,6 +16,8 @@ const MAX_ISSUES_IN_FULL = 10_000
 /** Maximum number of issues in the answer to a refused write. */
 const MAX_ISSUES_OF_A_WRITE = 100
 
+const LEVELS: readonly Level[] = ['structure', 'rules', 'profiles']
+
 const NO_PROFILES: readonly string[] = []
 
 const isError = ({ severity }: Issue): boolean => severity === 'error' || severity === 'fatal'
@@ -81,11 +83,12 @@ export const createValidator = ({ definitions, level }: { definitions: Definitio
     )
   }
 
-  const others = (resource: Resource): Issues | Promise<Issues> => {
+  const others = (resource: Resource, { request }: ValidationOptions, upTo: Level): Issues | Promise<Issues> => {
     let all: Issues | Promise<Issues> = []
     for (const one of added) {
       if (one.type !== undefined && one.type !== resource.resourceType) continue
-      all = chain(all, (before) => chain(one.check(resource), (found) => [...before, ...found]))
+      if (LEVELS.indexOf(one.level ?? 'structure') > LEVELS.indexOf(upTo)) continue
+      all = chain(all, (before) => chain(one.check(resource, request), (found) => [...before, ...found]))
     }
     return all
   }
@@ -97,7 +100,7 @@ export const createValidator = ({ definitions, level }: { definitions: Definitio
       return chain(first ?? defined(resource, options, level, MAX_ISSUES_OF_A_WRITE), ({ issues, isBroken }) => {
         if (issues.some(isError)) throw (isBroken ? StructureRefused : RulesRefused)().with({ issues })
         if (added.length === 0) return issues
-        return chain(others(resource), (more) => {
+        return chain(others(resource, options, level), (more) => {
           const all = more.length === 0 ? issues : [...issues, ...more]
           if (more.some(isError)) throw RulesRefused().with({ issues: all })
           return all
@@ -107,11 +110,15 @@ export const createValidator = ({ definitions, level }: { definitions: Definitio
     check(resource, options = {}) {
       const { found } = options
       if (found !== undefined)
-        return found.some(isStructural) ? found : chain(others(resource), (more) => errorsFirst([...found, ...more]))
+        return found.some(isStructural)
+          ? found
+          : chain(others(resource, options, 'profiles'), (more) => errorsFirst([...found, ...more]))
       return chain(defined(resource, options, 'profiles', MAX_ISSUES_IN_FULL), ({ issues, isBroken }) =>
         isBroken
           ? issues
-          : chain(others(resource), (more) => errorsFirst([...issues, ...narrativeHint(resource), ...more])),
+          : chain(others(resource, options, 'profiles'), (more) =>
+              errorsFirst([...issues, ...narrativeHint(resource), ...more]),
+            ),
       )
     },
     addCheck: (check) => void added.push(check),

@@ -201,12 +201,14 @@ test('while no route takes WebSockets, none leaves HTTP', async () => {
   await kernel.stop()
 })
 
-test('behind an answer that is not done the connection is closed, and the server goes on', async () => {
+test('behind an answer that is not done it waits, and then the route takes the connection', async () => {
   const told = Promise.withResolvers<void>()
   const { plugin } = echo()
+  let isAsked = false
   const slow = pluginOf('slow', ({ routes }) =>
     routes(async (app) => {
       app.get('/slow', async () => {
+        isAsked = true
         await told.promise
         return 'slow'
       })
@@ -215,8 +217,10 @@ test('behind an answer that is not done the connection is closed, and the server
   const { kernel, address } = await listening([plugin, slow])
   const client = await connectTo(address)
   client.send(`GET /slow HTTP/1.1\r\nhost: a\r\n\r\n${askForWebSocket('/echo')}`)
-  assert.is(await client.closed, '')
+  await until(() => isAsked, 5_000, 'the request before')
   told.resolve()
+  assert.match(await client.until('101'), /HTTP\/1\.1 200.*slowHTTP\/1\.1 101/s)
+  client.destroy()
   assert.is(await talk(address), 'c1 hello')
   await kernel.stop()
 })

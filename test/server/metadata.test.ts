@@ -73,7 +73,13 @@ test('mode=terminology is answered with TerminologyCapabilities, any other mode 
   assert.is(statement.kind, 'instance')
   assert.ok(statement.codeSystem.some(({ uri }: Json) => uri === 'http://hl7.org/fhir/administrative-gender'))
   assert.ok(statement.expansion.parameter.some(({ name }: Json) => name === 'url'))
+  assert.ok(
+    statement.codeSystem.some(({ uri }: Json) => uri === 'http://unitsofmeasure.org'),
+    'a built-in one',
+  )
   assert.equal(statement.validateCode, { translations: false })
+  assert.equal(statement.translation, { needsMap: false })
+  assert.equal(statement.closure, { translation: false })
   for (const mode of ['none', 'Full', ''])
     assertRefused(await server.inject(`/metadata?mode=${mode}`), { status: 400, code: 'value' }, mode)
 })

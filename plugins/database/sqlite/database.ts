@@ -245,7 +245,8 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
     },
     threadReaderLocation: () => (inMemory || fileGuard?.isLost ? undefined : { path }),
     // Refused at once, so that the copy of a lost file does not wait for changes that nobody will acknowledge.
-    transact: (work, options) => (fileGuard?.isLost ? Promise.reject(DatabaseGone()) : writer.transact(work, options)),
+    transact: (work, options) =>
+      fileGuard?.isLost ? Promise.reject(DatabaseGone().with({ isExpected: true })) : writer.transact(work, options),
     reading: (work) => writer.transact(work),
     orm: () => {
       orm ??= openOrm(handle, options)

@@ -18,6 +18,9 @@ export interface FileGuard {
   settled(): Promise<void>
 }
 
+/** Extras of the refusal of a write: the log has the fault already. */
+const TOLD = Object.freeze({ isExpected: true })
+
 export interface FileGuardParts {
   /** Without symbolic links. */
   readonly path: string
@@ -51,7 +54,7 @@ export const createFileGuard = ({ path, files, handle, clock, log }: FileGuardPa
   }
   return {
     confirm() {
-      if (isLost) throw DatabaseGone()
+      if (isLost) throw DatabaseGone().with(TOLD)
       const fault = files.fault()
       if (fault === undefined) return
       isLost = true
@@ -61,7 +64,7 @@ export const createFileGuard = ({ path, files, handle, clock, log }: FileGuardPa
         `${fault} while this server runs: it takes no more writes and copies everything committed to ${copy}; when that is there, stop the server, move the copy to ${path} and start again`,
       )
       saving = save(copy)
-      throw DatabaseGone()
+      throw DatabaseGone().with(TOLD)
     },
     get isLost() {
       return isLost

@@ -1,6 +1,5 @@
 /** Builds the Bundle that answers a batch or transaction. https://hl7.org/fhir/R4/http.html#transaction-response */
-import { STATUS_CODES } from 'node:http'
-import { type RequestContext, type ServerError, toOutcome } from '../../../kernel/index.ts'
+import { httpModule, type RequestContext, type ServerError, toOutcome } from '../../../kernel/index.ts'
 import { toInstant } from '../../storage/service.ts'
 import { type Answer, isLocated } from '../interactions/answer.ts'
 import { isTransformed, presentVersion } from '../presentation/present.ts'
@@ -12,7 +11,7 @@ import { BundleAnswerTooLarge } from './errors.ts'
 
 const MAX_CHARS = 64 * 1024 * 1024 // an answer is built in memory, so its size is limited
 
-const statusText = (status: number): string => `${status} ${STATUS_CODES[status] ?? ''}`.trimEnd()
+const statusText = (status: number): string => `${status} ${httpModule.STATUS_CODES[status] ?? ''}`.trimEnd()
 
 const resourceOf = ({ shows, version, type, presentation, text }: Answer): string | undefined => {
   if (shows === 'text') return text?.toString()

@@ -1,7 +1,14 @@
 /** The addresses of the FHIR interface. https://hl7.org/fhir/R4/http.html#summary */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify'
+import type {
+  FastifyInstance,
+  FastifyPluginCallback,
+  FastifyReply,
+  FastifyRequest,
+  HTTPMethods,
+  preParsingHookHandler,
+} from 'fastify'
 import type { RequestClass } from '../../../kernel/index.ts'
 import type { StartedFhir } from '../compose.ts'
 import { BodyType, MethodNotAllowed, SearchFormType } from '../errors.ts'
@@ -165,6 +172,16 @@ const takeBodies = (app: FastifyInstance, bodyBytes: number): void => {
   })
 }
 
+/** The router refuses a type that it cannot read, such as an empty one, before the parser above says what it takes. */
+const checkPatchType: preParsingHookHandler = ({ headers }, _reply, payload, done) => {
+  try {
+    if (headers['content-type'] !== undefined) formOf(headers['content-type'].trim() || 'none')
+    done(null, payload)
+  } catch (error) {
+    done(error as Error)
+  }
+}
+
 export const fhirRoutes =
   (parts: RouteParts): FastifyPluginCallback =>
   (app, _options, done) => {
@@ -175,6 +192,7 @@ export const fhirRoutes =
           method: method as HTTPMethods,
           url,
           config: { requestClass, relay },
+          ...(method === 'PATCH' && { preParsing: checkPatchType }),
           handler: (request, reply) => handler(parts.server(), request, reply),
         })
       const withHead = (method: string): readonly string[] => (method === 'GET' ? ['GET', 'HEAD'] : [method])

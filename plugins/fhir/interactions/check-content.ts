@@ -57,7 +57,8 @@ export const createCheckContent =
       all = then(all, () => {
         if (refusal !== undefined) throw refusal
         const known = validator.remote === undefined ? undefined : issuesFound(resource)
-        const found = validator.validateWrite(resource, known === undefined ? { text: sent.text } : { found: known })
+        const options = known === undefined ? { text: sent.text, request } : { found: known, request }
+        const found = validator.validateWrite(resource, options)
         return warnings === undefined ? found : keep(warnings, found)
       })
     for (const check of checks)

@@ -2,10 +2,11 @@
  * A change made from the current version: a patch, or an operation on labels. It is computed and checked before the
  * transaction. When another write comes first, it is computed again inside the transaction, so that no change is lost.
  */
-import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
+import { type Interaction, type Issue, isServerError, type RequestContext } from '../../../kernel/index.ts'
 import type { TypeCatalog } from '../../model/service.ts'
 import type { Change, Precondition, StoredVersion, WriteGuard } from '../../storage/service.ts'
 import { Contended, checkPrecondition, Deleted, findingsOf, NotFound } from '../../storage/service.ts'
+import type { AuditDetails } from '../audit-details.ts'
 import type { Relink } from '../bundle/patch-links.ts'
 import type { LargeBodies } from '../large/large-bodies.ts'
 import type { PatchForm } from '../patch/patch.ts'
@@ -37,17 +38,18 @@ export interface Modification {
 }
 
 /** Throws 404, 410, 412, and what `modify` and the checks throw. */
-export type ToModification = (view: Pick<View, 'reads'>, revision: Modification) => Promise<Change>
+export type ToModification = (view: Pick<View, 'reads' | 'run'>, revision: Modification) => Promise<Change>
 
 export interface ModificationParts {
   readonly catalog: Pick<TypeCatalog, 'types'>
   readonly large: Pick<LargeBodies, 'concerns' | 'concernsVersion' | 'patch' | 'write' | 'remove'>
   readonly checkContent: CheckContent
+  readonly audit: Pick<AuditDetails, 'patients'>
 }
 
 export const createToModification =
-  ({ catalog, large, checkContent }: ModificationParts): ToModification =>
-  async ({ reads }, revision) => {
+  ({ catalog, large, checkContent, audit }: ModificationParts): ToModification =>
+  async ({ reads, run }, revision) => {
     const { request, interaction, type, id, guard, precondition, warnings } = revision
     const make = (current: StoredVersion): IncomingResource | undefined => {
       const json = revision.modify(current.text, current)
@@ -77,20 +79,31 @@ export const createToModification =
         id,
       )
     }
-    const base = await reads.read(type, id)
+    const stored = await reads.read(type, id)
     // The same checks as in the transaction, in the same order: access to the target, preconditions, existence.
     const found =
-      guard.restricts && base !== undefined && large.concernsVersion(base)
-        ? await large.remove(request, { type, id, before: base, isGuarded: true })
+      guard.restricts && stored !== undefined && large.concernsVersion(stored)
+        ? await large.remove(request, { type, id, before: stored, isGuarded: true })
         : undefined
-    const allowed = guard.target(id, base, reads, found)
+    const allowed = guard.target(id, stored, reads, found)
     if (allowed instanceof Promise) await allowed
-    checkPrecondition({ type, id, precondition }, base)
-    if (base === undefined) throw NotFound(type, id)
-    if (base.deleted) throw Deleted(type, id)
-    const content = await makeLarge(base)
+    const examine = async (): Promise<{ base: StoredVersion; content: IncomingResource | undefined }> => {
+      checkPrecondition({ type, id, precondition }, stored)
+      if (stored === undefined) throw NotFound(type, id)
+      if (stored.deleted) throw Deleted(type, id)
+      const content = await makeLarge(stored)
+      if (content !== undefined) await checkContent(request, interaction, content, { guard, id, warnings })
+      return { base: stored, content }
+    }
+    const { base, content } = await examine().catch(async (error) => {
+      if (run.onAudit === null || stored === undefined || stored.deleted || !isServerError(error)) throw error
+      // The patients of a large version are found in a thread.
+      const known = large.concernsVersion(stored)
+        ? (found ?? (await large.remove(request, { type, id, before: stored, isGuarded: false }))).patients
+        : undefined
+      throw error.with({ patients: (ownUrl) => known ?? audit.patients([stored], ownUrl) })
+    })
     const isLarge = findingsOf(content?.resource) !== undefined
-    if (content !== undefined) await checkContent(request, interaction, content, { guard, id, warnings })
     return {
       kind: 'modify',
       interaction,

@@ -147,9 +147,9 @@ const readItems = (
       const parts = readItems(about, part, value, written, valueStart?.valueStart ?? 0, `${here}.part`, inner)
       checkCounts(about, part, parts, inner)
       given.push({ name, value: toInputs(parts) })
-    } else if (type === 'Resource' || about.isResource(type)) {
+    } else if (type === 'Resource' || about.isResource(type) || (parameter.orResource === true && key === 'resource')) {
       if (key !== 'resource' || !isObject(value)) throw wrong(key)
-      if (type !== 'Resource' && value.resourceType !== type)
+      if (about.isResource(type) && value.resourceType !== type)
         throw wrong(`a resource of type ${JSON.stringify(short(String(value.resourceType)))}`)
       given.push({ name, value, json: text.slice(valueStart?.valueStart, valueStart?.valueEnd) })
     } else {
@@ -173,10 +173,15 @@ const fromBody = (about: About, declared: readonly OperationParameter[], body: P
     const start = members.find(({ key }) => key === 'parameter')?.valueStart ?? 0
     return readItems(about, declared, parameter, body, start, 'Parameters.parameter', '')
   }
-  const whole = declared.find(({ type }) => type === 'Resource' || (type !== undefined && type === resourceType))
+  // A body is one resource, and of a parameter that repeats it would be a part.
+  const single = declared.filter(({ max = 1 }) => max === 1)
+  const whole = single.find(
+    ({ type, orResource }) =>
+      type === 'Resource' || orResource === true || (type !== undefined && type === resourceType),
+  )
   if (typeof resourceType === 'string' && about.isResource(resourceType) && whole !== undefined)
     return [{ name: whole.name, value: resource, json: text }]
-  const takes = declared.filter(({ type }) => type !== undefined && (type === 'Resource' || about.isResource(type)))
+  const takes = single.filter(({ type }) => type !== undefined && (type === 'Resource' || about.isResource(type)))
   const others = takes.map(({ type }) => ` or ${withArticle(type as string)}`).join('')
   const sent = typeof resourceType === 'string' ? `of type "${short(resourceType)}"` : 'no resource'
   throw OperationBody(about.code, others, sent)

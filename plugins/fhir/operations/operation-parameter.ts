@@ -10,6 +10,8 @@ export interface OperationParameter {
    * Left out when the parameter consists of parts.
    */
   readonly type?: string
+  /** For the type `Element`: a resource of any type is taken as well. */
+  readonly orResource?: true
   /** How often the parameter must be given, at least; 0 when left out. */
   readonly min?: number
   /** How often the parameter may be given, at most; 1 when left out. */

@@ -73,7 +73,7 @@ export const validateOperation = ({ validator, definitions, late }: ValidatePart
     const { large } = late()
     const isApart = validator.remote !== undefined && large.concerns({ text })
     const found = isApart ? await large.check(request, text, profiles) : undefined
-    return validator.check(resource, found === undefined ? { text, profiles } : { text, profiles, found })
+    return validator.check(resource, { text, profiles, request, ...(found === undefined ? {} : { found }) })
   }
 
   return {

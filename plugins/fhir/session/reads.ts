@@ -91,14 +91,14 @@ export const createReads = (parts: () => SessionReadsParts, seat: Seat): Session
     })
   },
   subject: (of, resource) => toSubject(parts().registry, of, resource),
-  async ruling(type) {
+  async ruling(type, { isAsked = true } = {}) {
     const { catalog } = parts()
     const { view, request } = seat.open()
     const interaction: Interaction = { kind: 'search-type', type: typeOf({ catalog }, type).name }
     try {
       return (await authorize(view.run, request, interaction)).restrictions
     } catch (error) {
-      await emitRefused(view.run, request, interaction, error)
+      if (isAsked) await emitRefused(view.run, request, interaction, error)
       throw error
     }
   },

@@ -235,8 +235,11 @@ export interface SessionReads {
     of: Pick<CurrentResource, 'type' | 'id' | 'version' | 'lastUpdated'> & { readonly json?: string | undefined },
     resource: object,
   ): MatchSubject
-  /** The restrictions on searches of a type, to be stored or compared. Throws 403. */
-  ruling(type: string): Promise<readonly Restriction[]>
+  /**
+   * The restrictions on searches of a type, to be stored or compared. Throws 403, which is recorded in the trail unless
+   * `isAsked` is false: the caller has not asked for that type.
+   */
+  ruling(type: string, options?: { readonly isAsked?: boolean }): Promise<readonly Restriction[]>
 }
 
 export interface Session extends SessionReads {

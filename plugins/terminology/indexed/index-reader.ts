@@ -69,6 +69,6 @@ export const createIndexReader = ({ database, fingerprint, want }: IndexReaderPa
 /** JSON has no undefined members. */
 const headerOf = (json: string): SystemHeader => {
   const header = JSON.parse(json) as SystemHeader
-  const { version, name, status, changed, supplements, language } = header
-  return { ...header, version, name, status, changed, supplements, language }
+  const { version, name, status, changed, supplements, valueSet, language } = header
+  return { ...header, version, name, status, changed, supplements, valueSet, language }
 }

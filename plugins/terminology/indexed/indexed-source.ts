@@ -5,7 +5,7 @@ import type { ConceptFacts, Designation, PropertyValue, SystemHeader } from '../
 import { textOfProperty } from '../code-system.ts'
 import type { ConceptSource } from '../concept-source.ts'
 import { isOfLanguage } from '../display.ts'
-import { toMatchText } from '../match-text.ts'
+import { toMatchText, wordsOf } from '../match-text.ts'
 import { PlaceSet } from '../place-set.ts'
 import { keyOfCode } from './index-rows.ts'
 import { createSelect } from './select.ts'
@@ -135,6 +135,17 @@ export const createIndexedSource = (
     (await database.longQuery<{ code: string }>(statement, params)).map(({ code }) => code)
   const select = createSelect({ database, id, size, header, findAll, places })
 
+  /** The concepts whose code, or a word of whose display, begins with a match text. */
+  const beginning = async (wanted: string, language: string | undefined): Promise<PlaceSet> => {
+    const compared = [` ${wanted}`, wanted, wanted]
+    if (language === undefined) return remember(`text ${wanted}`, () => places(selectMatching, [id, ...compared]))
+    const tag = language.toLowerCase()
+    const statement = isOfLanguage(header.language, tag) ? selectMatchingInOwnLanguage : selectMatchingInLanguage
+    return remember(JSON.stringify(['text', tag, wanted]), () =>
+      places(statement, [id, tag, `${tag}-`, `${tag}-`, ...compared]),
+    )
+  }
+
   return {
     ...header,
     ...{ id, size, findAll },
@@ -161,15 +172,15 @@ export const createIndexedSource = (
       concept.place === other.place || (await database.all(isAbove, [concept.place, id, other.place])).length > 0,
     select: (filter) => remember(JSON.stringify([filter.property, filter.op, filter.value]), () => select(filter)),
     marked: (mark) => remember(mark, () => places(mark === 'inactive' ? selectInactive : selectAbstract, [id])),
-    matching(text, language) {
-      const wanted = toMatchText(text)
-      const compared = [` ${wanted}`, wanted, wanted]
-      if (language === undefined) return remember(`text ${wanted}`, () => places(selectMatching, [id, ...compared]))
-      const tag = language.toLowerCase()
-      const statement = isOfLanguage(header.language, tag) ? selectMatchingInOwnLanguage : selectMatchingInLanguage
-      return remember(JSON.stringify(['text', tag, wanted]), () =>
-        places(statement, [id, tag, `${tag}-`, `${tag}-`, ...compared]),
-      )
+    async matching(text, language) {
+      const filter = toMatchText(text)
+      const words = wordsOf(filter)
+      if (words.length === 1) return beginning(words[0] as string, language)
+      const [first, ...others] = await Promise.all([...words, filter].map((one) => beginning(one, language)))
+      const whole = others.pop() as PlaceSet
+      const found = (first as PlaceSet).copy()
+      for (const one of others) found.keep(one)
+      return found.addAll(whole)
     },
   }
 }

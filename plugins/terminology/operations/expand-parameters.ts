@@ -39,7 +39,11 @@ export const EXPAND_PARAMETERS: readonly OperationParameter[] = [
     type: 'code',
     documentation: 'incoming or outgoing; an element has one binding for both.',
   },
-  { name: 'filter', type: 'string', documentation: 'Only codes that begin so, or of which a word does.' },
+  {
+    name: 'filter',
+    type: 'string',
+    documentation: 'Only codes that begin so, or in whose display each word of it begins a word.',
+  },
   { name: 'offset', type: 'integer', documentation: 'How many codes to leave out at the beginning.' },
   { name: 'count', type: 'integer', documentation: 'How many codes to give at most; 0 for their number only.' },
   {

@@ -1,7 +1,8 @@
 /** $expand: the codes of a value set. https://hl7.org/fhir/R4/valueset-operation-expand.html */
 import type { Clock } from '../../../kernel/index.ts'
-import type { Operation } from '../../fhir/service.ts'
+import type { AnsweringOperation } from '../../fhir/service.ts'
 import { designationsOf, displayOf } from '../display.ts'
+import { NotExpandable } from '../errors.ts'
 import type { Json } from '../expansion-contract.ts'
 import type { ExpansionPage } from '../expansion-page.ts'
 import type { ExpansionService } from '../terminology.ts'
@@ -48,7 +49,7 @@ const describe = (resource: Json, name: string, withDefinition: boolean): Json =
   return { url, status, ...Object.fromEntries(kept) }
 }
 
-export const expandOperation = (terminology: ExpansionService, clock: Clock): Operation => ({
+export const expandOperation = (terminology: ExpansionService, clock: Clock): AnsweringOperation => ({
   code: 'expand',
   definition: 'http://hl7.org/fhir/OperationDefinition/ValueSet-expand',
   documentation: 'The codes of a value set, of the url, the address or the body.',
@@ -63,6 +64,9 @@ export const expandOperation = (terminology: ExpansionService, clock: Clock): Op
     const filter = inputs.get<string>('filter')
     const language = inputs.get<string>('displayLanguage')
     const { resource, expansion } = await expand(versions)
+    for (const system of expansion.open.keys())
+      if ((await terminology.source(system))?.size === 0)
+        throw NotExpandable(name.slice(0, 200), `the codes of ${system} are built by rules, and cannot be listed`)
     const page = await expansion.page({ name, filter, language, without, offset, count })
     const used = page.versions.map(({ system, version }) => ({ name: 'version', valueUri: `${system}|${version}` }))
     const parameter = [...repeated, ...used]

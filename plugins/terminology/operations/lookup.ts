@@ -1,5 +1,5 @@
 /** $lookup: what a code system says of a code. https://hl7.org/fhir/R4/codesystem-operation-lookup.html */
-import type { Operation } from '../../fhir/service.ts'
+import type { AnsweringOperation } from '../../fhir/service.ts'
 import type { ConceptFacts, Designation } from '../code-system.ts'
 import type { ConceptSource } from '../concept-source.ts'
 import { displayOf } from '../display.ts'
@@ -65,7 +65,7 @@ const answer = async (
   ])
 }
 
-export const lookupOperation = (terminology: ExpansionService): Operation => ({
+export const lookupOperation = (terminology: ExpansionService): AnsweringOperation => ({
   code: 'lookup',
   definition: 'http://hl7.org/fhir/OperationDefinition/CodeSystem-lookup',
   documentation: 'What a code system says of a code.',

@@ -14,7 +14,8 @@ import { refuseContradiction } from './refuse-contradiction.ts'
 /** Parts of a code system that tell of their codes: a fragment tells of those that it has. */
 export type Contents = 'complete' | 'complete or a fragment'
 
-const usable = (name: string, found: ConceptSource | undefined, contents: Contents): ConceptSource => {
+/** Throws 404 where there is none, 400 where it does not tell of its codes. */
+export const usableSystem = (name: string, found: ConceptSource | undefined, contents: Contents): ConceptSource => {
   if (found === undefined) throw CodeSystemUnknown(name.slice(0, 200))
   if (found.content === 'complete' || (found.content === 'fragment' && contents !== 'complete')) return found
   throw CodeSystemIncomplete(name.slice(0, 200), found.content)
@@ -37,13 +38,13 @@ export const requestedSystem = async (
     if (id !== undefined)
       refuseContradiction(operation, ['codeSystem', String(sent.url ?? '')], ['the address', `CodeSystem/${id}`])
     refuseContradiction(operation, ['url', inputs.get('url')], ['the url of codeSystem', String(sent.url ?? '')])
-    return usable('of the request', createMemorySource(readCodeSystem(sent)), contents)
+    return usableSystem('of the request', createMemorySource(readCodeSystem(sent)), contents)
   }
   if (id === undefined && url === undefined) throw InputMissing(operation, needs)
   const name = id === undefined ? joinVersion(url ?? '', version) : `CodeSystem/${id}`
   const found =
     id === undefined ? await terminology.source(name) : await terminology.sourceOf(await data.read('CodeSystem', id))
-  const system = usable(name, found, contents)
+  const system = usableSystem(name, found, contents)
   checkAsOf(invocation, operation, `the code system ${name}`, system.changed)
   return system
 }

@@ -1,5 +1,5 @@
 /** $subsumes: whether one code is an ancestor of another. https://hl7.org/fhir/R4/codesystem-operation-subsumes.html */
-import type { Operation } from '../../fhir/service.ts'
+import type { AnsweringOperation } from '../../fhir/service.ts'
 import type { ConceptFacts } from '../code-system.ts'
 import { CodeUnknown, InputMissing, NoHierarchy } from '../errors.ts'
 import type { ExpansionService } from '../terminology.ts'
@@ -7,7 +7,7 @@ import { type InputCoding, namedSystem, toParameters } from './operation-inputs.
 import { refuseContradiction } from './refuse-contradiction.ts'
 import { refuseOtherSystem, requestedSystem } from './requested-system.ts'
 
-export const subsumesOperation = (terminology: ExpansionService): Operation => ({
+export const subsumesOperation = (terminology: ExpansionService): AnsweringOperation => ({
   code: 'subsumes',
   definition: 'http://hl7.org/fhir/OperationDefinition/CodeSystem-subsumes',
   documentation: 'Whether one code lies above another in a code system.',
@@ -68,7 +68,7 @@ export const subsumesOperation = (terminology: ExpansionService): Operation => (
     const one = await conceptOf(a)
     const other = await conceptOf(b)
     const outcome =
-      one.place === other.place
+      one.code === other.code
         ? 'equivalent'
         : (await whole.isWithin(other, one))
           ? 'subsumes'

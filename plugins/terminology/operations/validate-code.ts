@@ -3,7 +3,7 @@
  * https://hl7.org/fhir/R4/valueset-operation-validate-code.html,
  * https://hl7.org/fhir/R4/codesystem-operation-validate-code.html
  */
-import type { Operation, OperationParameter } from '../../fhir/service.ts'
+import type { AnsweringOperation, OperationParameter } from '../../fhir/service.ts'
 import { joinVersion } from '../canonical.ts'
 import type { Expansion } from '../code-set.ts'
 import { InputMissing } from '../errors.ts'
@@ -11,12 +11,13 @@ import { InputMissing } from '../errors.ts'
 import { preferring } from '../system-versions.ts'
 import type { ExpansionService } from '../terminology.ts'
 import { DATE } from './as-of-input.ts'
+import type { CodeIssue } from './code-issue.ts'
 import { ofSystem } from './of-system.ts'
 import { CODE_PARAMETERS, codingsOf, DISPLAY_LANGUAGE, type InputCoding, namedSystem } from './operation-inputs.ts'
 import { refuseContradiction } from './refuse-contradiction.ts'
 import { refuseOtherSystem, requestedSystem } from './requested-system.ts'
 import { type RequestedValueSet, VALUE_SET_PARAMETERS, valueSetOf } from './requested-value-set.ts'
-import { type Asking, type Found, nameOf, notInFragment, toAnswer, withoutSystem } from './verdict.ts'
+import { askingOf, type Found, nameOf, notInFragment, toAnswer, withoutSystem } from './verdict.ts'
 
 /** Contents of code systems that tell of their codes. */
 const TELLING: ReadonlySet<string> = new Set(['complete', 'fragment'])
@@ -32,6 +33,13 @@ const ABSTRACT: OperationParameter = {
   documentation: 'False: codes that only group others are not valid.',
 }
 
+/** A code that its code system does not have, or not in that version. */
+const invalid = (coding: InputCoding, at: 'code' | 'system' | 'version', why: string): Found => ({
+  coding,
+  why,
+  issues: [{ severity: 'error', detail: at === 'version' ? 'not-found' : 'invalid-code', text: why, at }],
+})
+
 /** Checks codings against a value set, or against one version of a code system in it. */
 const inValueSet = (terminology: ExpansionService, { name, expand }: RequestedValueSet) => {
   const expansions = new Map<string, Promise<Expansion>>()
@@ -44,9 +52,29 @@ const inValueSet = (terminology: ExpansionService, { name, expand }: RequestedVa
     expansions.set(key, made)
     return made
   }
+  /** A code that the value set does not have, and what its code system tells of it. */
+  const missing = async (coding: InputCoding, why: string): Promise<Found> => {
+    const { system = '', version, code = '' } = coding
+    const canonical = joinVersion(system, version)
+    const whole = await terminology.source(canonical)
+    const issues: CodeIssue[] = [{ severity: 'error', detail: 'not-in-vs', text: why, at: 'code' }]
+    if (whole === undefined) {
+      const text = `The code system ${canonical.slice(0, 200)} is not here.`
+      issues.push({ severity: 'error', detail: 'not-found', text, at: 'system' })
+    } else if (whole.content === 'complete' && (await whole.find(code)) === undefined) {
+      const text = `${nameOf(coding)} is not in the code system ${joinVersion(whole.url, whole.version)}.`
+      issues.push({ severity: 'error', detail: 'invalid-code', text, at: 'code' })
+    }
+    return { coding, why, issues }
+  }
   return async (coding: InputCoding): Promise<Found> => {
     const { system, version, code = '' } = coding
-    if (system === undefined) return { coding, why: withoutSystem(coding) }
+    if (system === undefined) {
+      const why = `${nameOf(coding)} is not in the value set ${name.slice(0, 200)}.`
+      const found = withoutSystem(coding)
+      const issues = 'issues' in found ? found.issues : []
+      return { ...found, issues: [{ severity: 'error', detail: 'not-in-vs', text: why, at: 'code' }, ...issues] }
+    }
     const expansion = await expansionFor(coding)
     const versions = (await expansion.find(system, code)).filter(({ isUnknown }) => !isUnknown)
     const fits = versions.filter((one) => version === undefined || one.version === undefined || one.version === version)
@@ -54,26 +82,25 @@ const inValueSet = (terminology: ExpansionService, { name, expand }: RequestedVa
     if (one !== undefined) return { coding, one }
     const where = `is not in the value set ${name.slice(0, 200)}`
     const open = expansion.open.get(system)
+    if (versions.length === 0 && open === 'any') {
+      const whole = await terminology.source(system)
+      const built = whole?.isGrammar === true ? await whole.find(code) : undefined
+      if (whole !== undefined && built !== undefined) return { coding, one: ofSystem(whole, built) }
+      if (whole?.isGrammar === true) return missing(coding, `${nameOf(coding)} ${where}.`)
+    }
     if (versions.length === 0 && open === 'any') return { coding, perhaps: notInFragment(coding) }
     if (versions.length === 0)
-      return {
+      return missing(
         coding,
-        why: `${nameOf(coding)} ${where}${open === undefined ? '' : ', as far as a fragment of its code system tells'}.`,
-      }
+        `${nameOf(coding)} ${where}${open === undefined ? '' : ', as far as a fragment of its code system tells'}.`,
+      )
     const others = versions.map((other) => other.version).join(', ')
-    return {
-      coding,
-      why: `${nameOf(coding)} of version ${version?.slice(0, 100)} ${where}, which has it of version ${others}.`,
-    }
+    const why = `${nameOf(coding)} of version ${version?.slice(0, 100)} ${where}, which has it of version ${others}.`
+    return { coding, why, issues: [{ severity: 'error', detail: 'vs-invalid', text: why, at: 'version' }] }
   }
 }
 
-const asking = (inputs: { get<T>(name: string): T | undefined }): Asking => ({
-  language: inputs.get('displayLanguage'),
-  abstract: inputs.get('abstract'),
-})
-
-export const validateInValueSet = (terminology: ExpansionService): Operation => ({
+export const validateInValueSet = (terminology: ExpansionService): AnsweringOperation => ({
   code: 'validate-code',
   definition: 'http://hl7.org/fhir/OperationDefinition/ValueSet-validate-code',
   documentation: 'Whether a code is in a value set.',
@@ -103,11 +130,11 @@ export const validateInValueSet = (terminology: ExpansionService): Operation => 
     const find = inValueSet(terminology, asked)
     const found: Found[] = []
     for (const coding of codings) found.push(await find(coding))
-    return toAnswer(found, asking(inputs))
+    return toAnswer(found, askingOf(invocation, asked.name))
   },
 })
 
-export const validateInCodeSystem = (terminology: ExpansionService): Operation => ({
+export const validateInCodeSystem = (terminology: ExpansionService): AnsweringOperation => ({
   code: 'validate-code',
   definition: 'http://hl7.org/fhir/OperationDefinition/CodeSystem-validate-code',
   documentation: 'Whether a code is in a code system.',
@@ -146,26 +173,27 @@ export const validateInCodeSystem = (terminology: ExpansionService): Operation =
     const find = async (coding: InputCoding): Promise<Found> => {
       const { version, code = '' } = coding
       const system = isCodeOnly ? own.url : coding.system
-      if (system === undefined) return { coding, why: withoutSystem(coding) }
+      if (system === undefined) return withoutSystem(coding)
       const whole = { ...coding, system }
-      if (system !== own.url) return { coding, why: `${nameOf(whole)} is not in the code system ${own.url}.` }
+      if (system !== own.url) return invalid(coding, 'system', `${nameOf(whole)} is not in the code system ${own.url}.`)
       const isOther = version !== undefined && version !== own.version
       // A coding with another version is checked in that version, if the request names none.
       const isFree = !isOfInstance && named.version === undefined
       const other = isOther && isFree ? await terminology.source(joinVersion(system, version)) : undefined
       const used = isOther ? (other !== undefined && TELLING.has(other.content) ? other : undefined) : own
       if (used === undefined)
-        return {
+        return invalid(
           coding,
-          why: `${nameOf(whole)} is of version ${version?.slice(0, 100)} of its code system, and the one asked is ${own.version ?? 'without a version'}.`,
-        }
+          'version',
+          `${nameOf(whole)} is of version ${version?.slice(0, 100)} of its code system, and the one asked is ${own.version ?? 'without a version'}.`,
+        )
       const concept = await used.find(code)
       if (concept !== undefined) return { coding, one: ofSystem(used, concept) }
       if (used.content === 'fragment') return { coding, perhaps: notInFragment(whole) }
-      return { coding, why: `${nameOf(whole)} is not in the code system ${joinVersion(system, version)}.` }
+      return invalid(coding, 'code', `${nameOf(whole)} is not in the code system ${joinVersion(system, version)}.`)
     }
     const found: Found[] = []
     for (const coding of codings) found.push(await find(coding))
-    return toAnswer(found, asking(inputs))
+    return toAnswer(found, askingOf(invocation))
   },
 })

@@ -14,7 +14,7 @@ export interface PullerParts {
   readonly urls: readonly string[]
   readonly database: Database
   readonly clock: Clock
-  readonly index: Pick<OpenIndex, 'load' | 'end'>
+  readonly index: Pick<OpenIndex, 'load' | 'end' | 'indexer'>
   /** Called when other definitions are in use. */
   readonly changed: () => void
   readonly log: Logger
@@ -22,8 +22,8 @@ export interface PullerParts {
 
 export interface Puller extends TerminologyPull {
   readonly pulled: PulledDefinitions
-  /** Begins a pull and does not wait for it. */
-  start(): void
+  /** Starts what fills the index, and begins a pull and does not wait for it. */
+  start(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -90,12 +90,14 @@ export const createPuller = ({ urls, database, clock, index, changed, log }: Pul
     defer() {
       isDeferred = true
     },
-    start() {
+    async start() {
+      await index.indexer.start()
       if (!isDeferred && sources.length > 0) begin()
     },
     async stop() {
       stopping.abort()
       await last
+      await index.indexer.stop()
     },
   }
 }

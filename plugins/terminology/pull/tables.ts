@@ -6,7 +6,7 @@ import type { SchemaChange } from '../../../kernel/index.ts'
 import { sql } from '../../database/service.ts'
 
 export const PULL_TABLES: SchemaChange = {
-  name: 'terminology/0002-pull',
+  name: 'terminology/0003-pull',
   sql: [
     // `since`: the time at the source when the last complete pull began, less a margin; '' where there was none. `next`: the page that
     // a pull in progress reads next, '' where there is none; `began`: what becomes its `since`; `seen`: resources of the pages before.

@@ -228,7 +228,7 @@ test('a conditional interaction that matches names what it showed or changed, an
       'patch Observation/o/_history/3 of Patient/p1 → 0',
       'transaction → 0',
       'update Observation/o/_history/4 of Patient/p1 → 0',
-      'update Observation/o → 4',
+      'update Observation/o of Patient/p1 → 4',
       'delete Observation/o/_history/5 of Patient/p1 → 0',
     ],
   )

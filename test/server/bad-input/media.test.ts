@@ -27,6 +27,56 @@ const post = (payload: string | Buffer, headers: Record<string, string>) =>
 const encoded = (payload: Buffer, encoding: string) =>
   post(payload, { 'content-type': 'application/fhir+json', 'content-encoding': encoding })
 
+test('a patch without a type of its own is told which there are', async () => {
+  const line = `PATCH /Patient/a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n`
+  for (const type of [
+    '',
+    'Content-Type:\r\n',
+    'Content-Type: \r\n',
+    'Content-Type: /\r\n',
+    'Content-Type: text/plain\r\n',
+  ]) {
+    const [answer] = (await exchange(base, `${line}${type}\r\n[]`, 1)).answers
+    assertRefused(answer!, UNSUPPORTED, type)
+    assert.match(String(answer?.headers['accept-patch']), 'application/json-patch+json', type)
+  }
+})
+
+test('a body is invited by 100 when it is read, and not where its head is refused', async () => {
+  const ask = (length: number, more = '', url = '/Patient') =>
+    `POST ${url} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Type: application/fhir+json\r\n${more}Content-Length: ${length}\r\n\r\n`
+  for (const [what, head, status] of [
+    ['too large', ask(99_999_999), 413],
+    ['another encoding', ask(40, 'Content-Encoding: br\r\n'), 415],
+    ['no such address', ask(40, '', '/nowhere/at/all/x'), 404],
+  ] as const) {
+    const { text, answers, closed } = await exchange(base, head)
+    assert.is(answers[0]?.statusCode, status, what)
+    assert.not.match(text, '100 Continue', what)
+    assert.is(answers[0]?.headers.connection, 'close', what)
+    assert.ok(closed, what)
+  }
+  const socket = await openSocket(base)
+  let text = ''
+  const invited = new Promise<void>((resolve, reject) => {
+    socket.on('data', (chunk) => {
+      text += chunk
+      if (text.includes('100 Continue')) resolve()
+    })
+    socket.on('close', () => reject(new Error(text)))
+  })
+  socket.write(ask(PATIENT.length))
+  await invited
+  assert.equal(readAnswers(text), [])
+  socket.write(`${PATIENT}GET /livez HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n`)
+  await new Promise((resolve) => socket.once('end', resolve))
+  socket.destroy()
+  assert.equal(
+    readAnswers(text).map(({ statusCode }) => statusCode),
+    [201, 200],
+  )
+})
+
 test('a body of another media type, or of none, is refused (row 30)', async () => {
   for (const type of [
     'text/plain',

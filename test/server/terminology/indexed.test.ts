@@ -95,6 +95,11 @@ const ASKED: readonly string[] = [
   ...['activeOnly=true', 'excludeNotForUI=true', 'includeDesignations=true', 'displayLanguage=de'].flatMap((more) =>
     ['all', 'less', 'translated'].map((id) => `/ValueSet/$expand?url=${SETS}${id}&count=30&offset=5&${more}`),
   ),
+  ...['fev ac', 'Acute fev', 'ac fev x', 'C2 acute', 'acute c23'].flatMap((words) => [
+    `/ValueSet/$expand?url=${SETS}all&filter=${words}&count=20`,
+    `/ValueSet/$expand?url=${SETS}translated&displayLanguage=fr&filter=${words}&count=20`,
+  ]),
+  `/ValueSet/$expand?url=${SETS}all&displayLanguage=de&filter=be 1&count=5`,
   `/ValueSet/$expand?url=${SETS}all&displayLanguage=de&filter=begriff&count=5`,
   `/ValueSet/$expand?url=${SETS}translated&displayLanguage=fr&filter=mot&count=5`,
   `/ValueSet/$expand?url=${SETS}translated&displayLanguage=fr&filter=acute&count=500`,

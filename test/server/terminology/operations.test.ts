@@ -93,6 +93,10 @@ test('$expand pages and filters', async () => {
   assert.is(codesOf(await get(`${url}?filter=re`)), 'red')
   assert.is(codesOf(await get(`${url}?filter=bri`)), 'red')
   assert.is(codesOf(await get(`${url}?filter=ight`)), '')
+  // Each word of the filter begins a word of the display, in any order.
+  for (const filter of ['red bri', 'BRI Re', 'bright red', ' r  b ', 'brî'])
+    assert.is(codesOf(await get(`${url}?filter=${encodeURIComponent(filter)}`)), 'red', filter)
+  for (const filter of ['red ight', 'red x']) assert.is(codesOf(await get(`${url}?filter=${filter}`)), '', filter)
   const page = await get(`${url}?offset=1&count=1`)
   assert.is(codesOf(page), 'red')
   assert.is(page.body.expansion.total, 3)

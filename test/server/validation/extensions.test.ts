@@ -146,6 +146,11 @@ const REFUSED: Readonly<Record<string, readonly [resource: Json, place: string, 
     'Patient.extension[0].extension',
     /the slice code is allowed at most once/,
   ],
+  'an inner extension that its definition does not know': [
+    patient(nationality({ url: 'codex', valueString: 'x' })),
+    'Patient.extension[0].extension[0]',
+    /has no part "codex"; its definition knows code, period/,
+  ],
   'without an inner extension it needs': [
     patient({
       address: [

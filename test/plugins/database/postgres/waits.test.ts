@@ -14,7 +14,6 @@ import { createTransactions } from '../../../../plugins/database/postgres/transa
 import { type CommitParticipant, sql, type Transaction } from '../../../../plugins/database/service.ts'
 
 const MAX_ORDERS = 150 // of one set of transactions
-const TURNS = 8 // of the event loop, until nothing more happens by itself
 const NEVER_MS = 2 ** 30
 
 const lock = sql('model.lock', 'SELECT ?')
@@ -148,8 +147,10 @@ const KINDS: Readonly<Record<string, Work>> = {
   },
 }
 
+/** Until nothing more happens by itself: what is ready has run, and no turn of the event loop has left work to the next. */
 const settle = async (): Promise<void> => {
-  for (let turn = 0; turn < TURNS; turn += 1) await new Promise(setImmediate)
+  do await new Promise(setImmediate)
+  while (process.getActiveResourcesInfo().includes('Immediate'))
 }
 
 interface Run {

@@ -1,0 +1,135 @@
+/**
+ * Value sets that code systems define by the form of a URL. https://hl7.org/fhir/R4/snomedct.html#implicit,
+ * https://hl7.org/fhir/R4/loinc.html#alll, https://hl7.org/fhir/R4/codesystem-definitions.html#CodeSystem.valueSet
+ */
+import { type Canonical, joinVersion, readCanonical } from '../canonical.ts'
+import type { ConceptSource } from '../concept-source.ts'
+import { type Json, NotExpandableHere } from '../expansion-contract.ts'
+import type { DefinitionFinder } from '../find.ts'
+import { type Constraint, type Filters, MEMBER_OF, readExpressionConstraint } from './expression-constraint.ts'
+
+const SNOMED = 'http://snomed.info/sct'
+const LOINC = 'http://loinc.org'
+/** An edition, or a version of one, may stand in front of the question mark. */
+const OF_SNOMED = /^(http:\/\/snomed\.info\/sct(?:\/\d{1,18}(?:\/version\/\d{8})?)?)\?fhir_vs(?:=(.*))?$/s
+const OF_LOINC = /^http:\/\/loinc\.org\/vs(?:\/((?:LL|LP)[0-9A-Za-z-]{1,20}))?$/
+/** The property of LOINC that names the answer lists of a code. */
+const LIST = 'LIST'
+
+const ALL: Constraint = { includes: [[]], excludes: [] }
+const only = (property: string, op: string, value: string): Constraint => ({
+  includes: [[{ property, op, value }]],
+  excludes: [],
+})
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** Terms in an expression constraint stand between bars. */
+const readNamed = (canonical: string): Canonical =>
+  canonical.includes('?fhir_vs=ecl/') ? { url: canonical, version: undefined } : readCanonical(canonical)
+
+/** Undefined for a form that is not defined. */
+const snomedConstraint = (query: string | undefined): Constraint | undefined => {
+  if (query === undefined || query === '') return ALL
+  const [, kind, rest = ''] = /^(isa|refset|ecl)\/(.+)$/s.exec(query) ?? []
+  if (kind === 'ecl') return readExpressionConstraint(decoded(rest))
+  if (!/^\d{1,18}$/.test(rest)) {
+    if (query === 'refset') throw new NotExpandableHere('which concepts are reference sets is not known here')
+    return undefined
+  }
+  return kind === 'isa' ? only('concept', 'is-a', rest) : only(MEMBER_OF, '=', rest)
+}
+
+const hasProperty = async (source: ConceptSource, name: string): Promise<boolean> =>
+  (await source.select({ property: name, op: 'exists', value: 'true' })).count > 0
+
+/** A filter of a property that no concept has would select nothing, as if the value set was empty. */
+const checkProperties = async (
+  system: ConceptSource | undefined,
+  { includes, excludes }: Constraint,
+): Promise<void> => {
+  const asked = new Set([...includes, ...excludes].flat().map(({ property }) => property))
+  for (const name of [MEMBER_OF, LIST])
+    if (system !== undefined && asked.has(name) && !(await hasProperty(system, name)))
+      throw new NotExpandableHere(`no concept of ${system.url} that is here has the property ${name}`)
+}
+
+interface Implied {
+  readonly system: string
+  readonly version: string | undefined
+  readonly constraint: Constraint
+}
+
+const toValueSet = (url: string, { system, version, constraint }: Implied, found: ConceptSource | undefined): Json => {
+  const include = (filter: Filters): Json => ({
+    system,
+    ...(version !== undefined && { version }),
+    ...(filter.length > 0 && { filter }),
+  })
+  const { includes, excludes } = constraint
+  return {
+    resourceType: 'ValueSet',
+    url,
+    status: 'active',
+    ...(found?.changed !== undefined && { date: found.changed }),
+    compose: {
+      include: includes.map(include),
+      ...(excludes.length > 0 && { exclude: excludes.map(include) }),
+    },
+  }
+}
+
+export const withImplicitValueSets = (find: DefinitionFinder): DefinitionFinder => {
+  const ofSnomed = (canonical: string): Implied | undefined => {
+    const { url, version } = readNamed(canonical)
+    const [, base, query] = OF_SNOMED.exec(url) ?? []
+    const constraint = base === undefined ? undefined : snomedConstraint(query)
+    return constraint && { system: SNOMED, version: base === SNOMED ? version : base, constraint }
+  }
+  const ofLoinc = async (canonical: string): Promise<Implied | undefined> => {
+    const { url, version } = readCanonical(canonical)
+    const matched = OF_LOINC.exec(url)
+    if (matched === null) return undefined
+    const [, id] = matched
+    if (id === undefined) return { system: LOINC, version, constraint: ALL }
+    const isBelow =
+      id.startsWith('LP') || (await (await find.source(joinVersion(LOINC, version)))?.find(id)) !== undefined
+    const constraint = isBelow ? only('concept', 'descendent-of', id) : only(LIST, '=', id)
+    return { system: LOINC, version, constraint }
+  }
+  /** The value set that a code system names as its own, or [url]/vs and [url]?vs of one that names none. */
+  const ofSystem = async (canonical: string): Promise<Implied | undefined> => {
+    const { url, version } = readCanonical(canonical)
+    const candidates = [
+      { system: url.replace(/(?:\/vs|\?vs|\?fhir_vs)$/, ''), mayBeUnsaid: true },
+      { system: url.replace('/ValueSet/', '/CodeSystem/'), mayBeUnsaid: false },
+      { system: url.replace('/ValueSet/', '/'), mayBeUnsaid: false },
+    ]
+    for (const { system, mayBeUnsaid } of candidates) {
+      if (system === url || system === '') continue
+      const found = await find.source(joinVersion(system, version))
+      if (found === undefined || found.content === 'supplement') continue
+      const said = found.valueSet === undefined ? undefined : readCanonical(found.valueSet).url
+      if (said === url || (said === undefined && mayBeUnsaid)) return { system, version, constraint: ALL }
+    }
+    return undefined
+  }
+  return {
+    ...find,
+    async valueSet(canonical) {
+      const defined = await find.valueSet(canonical)
+      if (defined !== undefined) return defined
+      const implied = ofSnomed(canonical) ?? (await ofLoinc(canonical)) ?? (await ofSystem(canonical))
+      if (implied === undefined) return undefined
+      const found = await find.source(joinVersion(implied.system, implied.version))
+      await checkProperties(found, implied.constraint)
+      return toValueSet(readNamed(canonical).url, implied, found)
+    },
+  }
+}
