@@ -36,6 +36,9 @@ const pot: AnyPlugin = pluginOf('pot', ({ routes }) =>
     app.get('/words', async () => {
       throw 'just words'
     })
+    app.get('/uncloned', async () => {
+      throw new DOMException('a lid cannot be cloned', 'DataCloneError') // its code is a number
+    })
     app.post('/drink', async () => 'thanks')
     done()
   }),
@@ -109,6 +112,7 @@ test('an error of ours is logged with its detail and cause, and neither is sent'
 for (const [url, message] of [
   ['/unknown', 'password of the pantry'],
   ['/words', 'it threw just words'],
+  ['/uncloned', 'a lid cannot be cloned'],
 ] as const)
   test(`an unknown error is 500 without detail, and is logged with the plugin: ${url}`, async () => {
     const { kernel, lines } = await started()
