@@ -5,7 +5,6 @@
 import { ServerError } from '../kernel/index.ts'
 import { closestKey } from '../kernel/settings/closest-key.ts'
 import { SettingsInvalid } from '../kernel/settings/errors.ts'
-import { notBuilt } from '../kernel/settings/not-built.ts'
 
 export const REFUSED = 2 // spec: migrate exit codes, "the arguments were wrong"; the same for settings
 export const FAILED = 1
@@ -44,8 +43,6 @@ const isUnknownFlags = (error: object): error is UnknownFlags => error.construct
 
 const unknownFlag = (given: string, known: readonly string[]): string => {
   const name = given.replace(/^-+/, '').replace(/=.*$/s, '')
-  const later = notBuilt.flag(name)
-  if (later !== undefined) return later
   const near = closestKey(name, known)
   const hint = near === undefined ? '--help lists all' : `did you mean --${near}?`
   // The text after "=" is not shown: it may be a secret.

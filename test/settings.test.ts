@@ -179,9 +179,6 @@ const OURS: Readonly<Record<string, string>> = {
   'subscriptions.retry_minutes': 'how long a receiver may be away is for the operator to say',
 }
 
-/** Keys of plugins that are there already, which are still to come. One that has come must leave this list. */
-const TO_COME: readonly string[] = []
-
 interface Declared {
   readonly path: string
   readonly schema: SettingSchema
@@ -220,18 +217,16 @@ const check = ({ path, schema }: Declared, row: Row): void => {
 
 for (const [path, row] of Object.entries(KEYS)) {
   const found = declared.filter((one) => one.path === path)
-  const built = plugins.has(row.plugin) && !TO_COME.includes(path)
-  if (!built && found.length === 0) continue
+  if (!plugins.has(row.plugin) && found.length === 0) continue
   test(`${path} is declared once, as the specification has it`, () => {
     assert.is(found.length, 1)
     check(found[0]!, row)
-    assert.not.ok(TO_COME.includes(path), `${path} has come: it must leave TO_COME`)
   })
 }
 
 for (const [env, row] of Object.entries(VARIABLES)) {
   const found = declared.filter((one) => variablesOf(one.schema).includes(env))
-  if ((!plugins.has(row.plugin) || TO_COME.includes(env)) && found.length === 0) continue
+  if (!plugins.has(row.plugin) && found.length === 0) continue
   test(`${env} sets one setting, as the specification has it`, () => {
     assert.is(found.length, 1)
     check(found[0]!, { ...row, env })

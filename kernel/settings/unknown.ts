@@ -3,7 +3,6 @@
  */
 import type { Setting } from './annotation.ts'
 import { closestKey } from './closest-key.ts'
-import { notBuilt } from './not-built.ts'
 
 export interface Unknown {
   /** `[conformance] update_as_creat is not a setting; did you mean update_as_create?` */
@@ -33,8 +32,6 @@ export const createUnknown = (settings: readonly Setting[], tables: ReadonlySet<
         ? `[plugin.${key}]: no plugin named ${key} is loaded; add it to [plugins] load, or remove the section`
         : `[${section}] ${key} is not a setting; ${hint(section, key)}`,
     section: (name, isTable) => {
-      const later = notBuilt.section(name)
-      if (later !== undefined && isTable) return later
       const tops = [...tables].filter((one) => !one.includes('.') && one !== 'plugin')
       const near = closestKey(name, tops)
       const owner = settings.find((one) => one.key === name)

@@ -11,6 +11,7 @@ import type { Json } from './expansion-contract.ts'
 import type { DefinitionFinder } from './find.ts'
 import type { Freshness } from './freshness.ts'
 import { terminologyOperations } from './operations/operations.ts'
+import type { PulledDefinitions } from './pull/pulled-definitions.ts'
 import { createTerminology, type ExpansionService } from './terminology.ts'
 
 export interface OperationsParts {
@@ -19,6 +20,7 @@ export interface OperationsParts {
   readonly terminology: ExpansionService
   readonly definitions: Definitions
   readonly resources: () => Resources
+  readonly pulled: PulledDefinitions
   readonly database: Pick<Database, 'transact'>
   readonly freshness: Freshness
   readonly clock: Clock
@@ -26,8 +28,8 @@ export interface OperationsParts {
 
 /** In setup only. */
 export const addOperations = (parts: OperationsParts): void => {
-  const { fhir, find, terminology, definitions, resources, database, freshness, clock } = parts
-  const maps = createMapFinder({ definitions, resources })
+  const { fhir, find, terminology, definitions, resources, pulled, database, freshness, clock } = parts
+  const maps = createMapFinder({ definitions, resources, pulled })
   const closures = createClosures({ database, clock })
   const beside = (given: readonly Json[]) => {
     const own = definitionsBeside({ find, maps }, given)

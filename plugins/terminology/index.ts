@@ -41,7 +41,7 @@ export default definePlugin({
     provide(Terminology, terminology)
     provide(TerminologyIndex, index)
     provide(TerminologyPull, puller)
-    addOperations({ fhir, find: finder, terminology, definitions, resources, database, freshness, clock })
+    addOperations({ fhir, find: finder, terminology, definitions, resources, pulled, database, freshness, clock })
     feed.listen({
       name: 'expansions',
       commit({ published }) {

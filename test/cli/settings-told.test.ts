@@ -101,24 +101,6 @@ test('an empty variable is refused where the setting takes text, and is unset wh
   assert.is((await server('config', { environment: { SERVER_LOG_LEVEL: '' } })).code, 0)
 })
 
-test('sections, keys and flags that this build does not have yet are refused as that', async () => {
-  for (const [toml, about] of [
-    ['[export]\ndir = "x"', '[export] is a section for what this build does not have yet: $export; remove it'],
-    [
-      '[features]\ntrace_engine = true',
-      '[features] is a section for what this build does not have yet: the trace engine and the SDC archiver; remove it',
-    ],
-  ] as const) {
-    const { code, stderr } = await server('config', { toml })
-    assert.is(code, 2)
-    assert.is(stderr, `server: server.toml:1: ${about}\n`)
-  }
-  assert.match(
-    (await server('--export-dir x')).stderr,
-    /^server: --export-dir is a flag for what this build does not have/,
-  )
-})
-
 test('a section that shares its name with a key is a section', async () => {
   const { stderr } = await server('config', { toml: '[tills]\nx = 1' })
   assert.match(stderr, /\[tills\] is not a section of any plugin/)

@@ -1,13 +1,18 @@
-/** Finds ConceptMaps by canonical, and those that map codes of a system; stored ones win over those of packages. */
+/**
+ * Finds ConceptMaps by canonical, and those that map codes of a system. Stored ones win over those of packages, and these over
+ * those that were pulled, which are found by canonical only.
+ */
+import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { CurrentResource, Resources } from '../../fhir/service.ts'
 import type { Definition, Definitions } from '../../packages/service.ts'
-import { readCanonical } from '../canonical.ts'
+import { type Canonical, readCanonical } from '../canonical.ts'
 import { compareDefinitions } from '../compare-definitions.ts'
 import { TooManyMaps } from '../errors.ts'
 import type { Json } from '../expansion-contract.ts'
 import { literalId } from '../operations/literal-id.ts'
 import { orNone } from '../or-none.ts'
+import type { PulledDefinitions } from '../pull/pulled-definitions.ts'
 import { type ConceptMap, readConceptMap } from './concept-map.ts'
 
 /** Codes and mappings of all cached maps. */
@@ -34,6 +39,7 @@ export interface MapFinder {
 export interface MapFinderParts {
   readonly definitions: Definitions
   readonly resources: () => Resources
+  readonly pulled: PulledDefinitions
 }
 
 /** What a map of a package is found by. */
@@ -56,7 +62,7 @@ const summaryOf = (definition: Definition): Summary | undefined => {
   }
 }
 
-export const createMapFinder = ({ definitions, resources }: MapFinderParts): MapFinder => {
+export const createMapFinder = ({ definitions, resources, pulled }: MapFinderParts): MapFinder => {
   // The key of a stored map has its version, and that of a map of a package the installed set: neither changes.
   const kept = new LRUCache<string, ConceptMap>({ maxSize: MAX_MAPPINGS, sizeCalculation: ({ size }) => size })
   const made = (key: string, resource: () => Json): ConceptMap => {
@@ -68,6 +74,11 @@ export const createMapFinder = ({ definitions, resources }: MapFinderParts): Map
   }
   const ofPackage = (one: Definition): ConceptMap =>
     made(`${definitions.fingerprint} ${one.package} ${one.id}`, () => JSON.parse(one.json) as Json)
+
+  const pulledNamed = async (canonical: Canonical): Promise<ConceptMap | undefined> => {
+    const text = await pulled.find('ConceptMap', canonical)
+    return text === undefined ? undefined : made(`pulled ${hash('sha256', text)}`, () => JSON.parse(text) as Json)
+  }
 
   let summaries: { readonly fingerprint: string; readonly all: Promise<readonly Summary[]> } | undefined
   const packaged = (): Promise<readonly Summary[]> => {
@@ -135,7 +146,8 @@ export const createMapFinder = ({ definitions, resources }: MapFinderParts): Map
       const own = await storedNamed(url, version)
       if (own !== undefined) return own
       const found = await definitions.find('ConceptMap', url, version)
-      return found === undefined || (version !== undefined && found.version !== version) ? undefined : ofPackage(found)
+      const isInstalled = found !== undefined && (version === undefined || found.version === version)
+      return isInstalled ? ofPackage(found) : pulledNamed({ url, version })
     },
     async ofSystem(wanted) {
       const own = await storedOf(wanted)

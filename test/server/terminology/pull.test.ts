@@ -225,4 +225,32 @@ test('urls with a user name or another scheme are refused', async () => {
     }
 })
 
+withSource('$translate uses a pulled concept map that the request names by its URL', async (source) => {
+  source.definitions.set('ConceptMap', [
+    {
+      resourceType: 'ConceptMap',
+      ...{ id: 'm', url: 'http://maps.example/m', version: '1', status: 'active' },
+      group: [
+        {
+          ...{ source: COLORS, target: 'http://paints.example' },
+          element: [{ code: 'red', target: [{ code: 'ochre', equivalence: 'wider' }] }],
+        },
+      ],
+    },
+  ])
+  const server = await open([source.url])
+  try {
+    await pull(server)
+    const translate = (map: string) =>
+      server.inject(`/ConceptMap/$translate?url=${encodeURIComponent(map)}&system=${COLORS}&code=red`)
+    const answer = await translate('http://maps.example/m')
+    assert.is(answer.statusCode, 200)
+    assert.match(answer.payload, /"ochre"/)
+    assert.match((await translate('http://maps.example/m|1')).payload, /"ochre"/)
+    assert.is((await translate('http://maps.example/m|2')).statusCode, 404)
+  } finally {
+    await server.stop()
+  }
+})
+
 test.run()
