@@ -1,5 +1,5 @@
 /** The links of all Markdown files lead somewhere: files, folders, and headings of pages. */
-import { existsSync } from 'node:fs'
+import { existsSync, globSync } from 'node:fs'
 import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'uvu'
@@ -57,6 +57,15 @@ test('a link to a file, a heading or a place outside that is not there is found'
   assert.equal(
     faults('README.md', (page) => (page === 'README.md' ? text : readPage(page))).map((one) => one.split(':')[0]),
     ['x', 'NONE.md', '#two', '../x', 'CONTRIBUTING.md#none'],
+  )
+})
+
+test('the package has the pages: who installed it reads them there', () => {
+  const { files } = JSON.parse(readPage('package.json')) as { files: readonly string[] }
+  const packed = new Set(['README.md', ...files.flatMap((one) => globSync([one, `${one}/**/*.md`], { cwd: root }))])
+  assert.equal(
+    pages.filter((page) => !packed.has(page)),
+    [],
   )
 })
 
