@@ -18,7 +18,11 @@ const withoutZero = (text: string): string => text.replaceAll('"valueDecimal": 1
 test.before(async () => {
   server = await serverWith({
     plugins: [...basic, audit, metering, requestLog],
-    settings: { conformance: { update_as_create: true }, request_log: { store: true }, fhir: { large_body_bytes: 4096 } },
+    settings: {
+      conformance: { update_as_create: true },
+      request_log: { store: true },
+      fhir: { large_body_bytes: 4096 },
+    },
   })
   const put = async (id: string, family: string): Promise<void> => {
     const payload = `{"resourceType":"Patient",  "id":"${id}", "name":[{"family":${JSON.stringify(family)}}], "extension":[{"url":"http://e.org/x","valueDecimal":1.50}]}`
