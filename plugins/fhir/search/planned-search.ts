@@ -75,6 +75,7 @@ export const searchPage = async (
     ruling,
     lenient,
     shown,
+    beside: true,
   })
   const versions = entries.map(({ version }) => version)
   await prepareVersions(view, ctx, versions, presentation)
