@@ -5,6 +5,7 @@ import backup from './backup/index.ts'
 import cluster from './cluster/index.ts'
 import cors from './cors/index.ts'
 import database from './database/index.ts'
+import definitions from './definitions/index.ts'
 import exportPlugin from './export/index.ts'
 import fhir from './fhir/index.ts'
 import importing from './import/index.ts'
@@ -39,6 +40,7 @@ export const firstParty: readonly AnyPlugin[] = [
   storage, // every version of every resource
   search, // which of them are asked for
   fhir, // all of that over HTTP
+  definitions, // what the packages brought, beside that
   sdcArchiver, // keeps one type of them to itself
   references, // what they may refer to
   importing, // all of that from files
