@@ -102,6 +102,7 @@ export const createSearches = (): LateSearches => {
     observer: {
       write: (transaction, next, resource, previous, findings) =>
         written().observer.write(transaction, next, resource, previous, findings),
+      erase: (transaction, versions) => written().observer.erase?.(transaction, versions),
       committed: (versions) => written().observer.committed(versions),
       lookAgain: async () => written().observer.lookAgain?.(),
       patients: (change, ownUrl) => written().observer.patients(change, ownUrl),
