@@ -22,6 +22,9 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const SOURCES = [
+  'LICENSE',
+  'README.md',
+
   'package.json',
   'tsconfig.json',
   'tsconfig.build.json',
