@@ -24,6 +24,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const SOURCES = [
   'LICENSE',
   'README.md',
+  'CONTRIBUTING.md',
 
   'package.json',
   'tsconfig.json',
