@@ -13,6 +13,7 @@ import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
 import { checkHead } from './http-guard.ts'
 import type { PipelinedRequests } from './pipelining.ts'
+import type { Presentations } from './presentation.ts'
 import type { RequestHooks } from './request-hooks.ts'
 import type { RouteConfig } from './route-config.ts'
 import type { ServerError } from './server-error.ts'
@@ -83,6 +84,8 @@ export interface DirectRouterParts {
   readonly relays: boolean
   readonly watchUsage: UsageWatch | null
   readonly compression: Compression | null
+  /** What is shown in another form is left to the router. */
+  readonly presentations: Presentations | null
 }
 
 /** Called in front of the router of our own listener. */
@@ -252,6 +255,7 @@ export const createDirectRouter = (turns: PipelinedRequests): DirectRouter => {
         const met = opened.route.meet(url)
         if (met === undefined || isOf(url, opened.others)) continue
         if (opened.relayHeader !== undefined && request.headers[opened.relayHeader] !== undefined) return false
+        if (parts.presentations?.concerns(request)) return false
         if (!turns.isFree(request) || checkHead(request) !== undefined) return false
         turns.take(request, response, () => undefined)
         return give(request, response, opened, met)

@@ -65,6 +65,7 @@ export {
   type SchemaChange,
   type Sections,
 } from './plugin.ts'
+export type { JsonAnswer, Presentation, PresentedAnswer } from './presentation.ts'
 export { type ProgressLine, type ProgressStep, progressLine } from './progress-line.ts'
 export type { RawBody } from './raw-body.ts'
 export type { Readiness } from './readiness.ts'

@@ -26,6 +26,7 @@ import { orderPlugins, withDependencies } from './order.ts'
 import { createOwnPort } from './own-port.ts'
 import { type OwnUrl, toOwnUrl } from './own-url.ts'
 import { createPhases, type Phase } from './phase.ts'
+import { createPresentations } from './presentation.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
 import { createRefusal } from './refusal.ts'
 import { createContextBuilder } from './request-context.ts'
@@ -111,7 +112,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const publicUrl = public_url === undefined ? undefined : toOwnUrl(public_url.replace(/\/+$/, ''))
   let ownUrl: OwnUrl | undefined = publicUrl
   const contextParts = { readAddress, publicUrl, ownUrl: () => ownUrl, clock, random, log }
-  const { routes, direct } = setUpPlugins({
+  const { routes, direct, presentations } = setUpPlugins({
     watches: freezer.watches,
     plugins,
     enabled,
@@ -139,8 +140,17 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const limits = { ...CONNECTION_LIMITS, ...options.limits }
   const upgrades = createUpgrades(limits, answerBare)
   const isStopping = phases.isStopping
-  const compression = createCompression(server.compress_from_bytes)
-  const house = createHttp({ run, routes, direct, refusal, ...contextParts, isStopping, upgrades, compression })
+  const house = createHttp({
+    ...contextParts,
+    run,
+    routes,
+    direct,
+    refusal,
+    isStopping,
+    upgrades,
+    compression: createCompression(server.compress_from_bytes),
+    presentations: createPresentations(presentations),
+  })
   const port = createOwnPort({ house, limits, upgrades, phases, bind, log })
   const inFlight = createInFlight()
   const flushLog = (): void => root.flush()

@@ -7,6 +7,7 @@ import cors from './cors/index.ts'
 import database from './database/index.ts'
 import exportPlugin from './export/index.ts'
 import fhir from './fhir/index.ts'
+import html from './html/index.ts'
 import importing from './import/index.ts'
 import jobs from './jobs/index.ts'
 import limits from './limits/index.ts'
@@ -39,6 +40,7 @@ export const firstParty: readonly AnyPlugin[] = [
   storage, // every version of every resource
   search, // which of them are asked for
   fhir, // all of that over HTTP
+  html, // as pages, for people
   sdcArchiver, // keeps one type of them to itself
   references, // what they may refer to
   importing, // all of that from files
