@@ -95,7 +95,10 @@ test.before(async () => {
   server = await start([html, witness.plugin])
   plain = await start([createWitness().plugin])
 })
-test.after(() => Promise.all([server.stop(), plain.stop()]))
+test.after(async () => {
+  await server.stop()
+  await plain.stop()
+})
 
 const open = (url: string, accept = CHROME, more: Readonly<Record<string, string>> = {}) =>
   server.inject({ url, headers: { accept, ...more } })
