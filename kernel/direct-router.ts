@@ -8,6 +8,7 @@ import type { FastifyReply } from 'fastify'
 import { compressDirect } from './compression/compress-direct.ts'
 import type { Compression } from './compression/compression.ts'
 import type { RequestContext } from './context.ts'
+import type { DirectAnswer } from './direct-answer.ts'
 import { PluginRoutes } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
@@ -19,17 +20,6 @@ import type { RouteConfig } from './route-config.ts'
 import type { ServerError } from './server-error.ts'
 import type { UsageWatch } from './usage.ts'
 import { withVary } from './with-vary.ts'
-
-/** An answer as it goes out. */
-export interface DirectAnswer {
-  readonly status: number
-  /** Name, value, name, value: in lower case, each name once, in the order they are sent; without Content-Length. */
-  readonly headers: readonly string[]
-  /** Left out with a status that has none, such as 304. */
-  readonly body?: string | Buffer | undefined
-  /** Bytes of the body, where they are known; counted otherwise. */
-  readonly length?: number | undefined
-}
 
 /** How a plugin answers GET requests of one of its routes synchronously. */
 export interface DirectRoute<Met = unknown> {

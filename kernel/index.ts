@@ -17,7 +17,8 @@ export {
 export { counted } from './counted.ts'
 export { defineError, type ErrorKind } from './define-error.ts'
 export type { PluginDescription } from './describe.ts'
-export { type DirectAnswer, type DirectRoute, sendAnswer } from './direct-router.ts'
+export type { DirectAnswer } from './direct-answer.ts'
+export { type DirectRoute, sendAnswer } from './direct-router.ts'
 export {
   AdminFormat,
   AdminParameter,

@@ -117,8 +117,9 @@ const find = async (
   const current = isResourceId(id) ? await reads.read(type, id) : undefined
   if (current === undefined) throw NotFound(type, id.slice(0, 64))
   const page = await reads.history(query, request.signal)
-  // Versions are numbered without gaps, so the number of the current one is the total.
-  return query.since === undefined && query.during === undefined ? { ...page, total: current.version } : page
+  if (query.since !== undefined || query.during !== undefined) return page
+  // Versions are numbered without gaps, and erased from the first one on.
+  return { ...page, total: current.version - (await reads.firstNumber(current)) + 1 }
 }
 
 /** The address that a page token is valid for: all parameters except the page. */

@@ -76,6 +76,7 @@ export const searchPage = async (
     ruling,
     lenient,
     shown,
+    beside: true,
   })
   const versions = entries.map(({ version }) => version)
   const ofEntries = entryPresentation(presentation)
