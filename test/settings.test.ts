@@ -155,6 +155,8 @@ const VARIABLES: Readonly<Record<string, Omit<Row, 'env'>>> = {
 
 /** Keys that the specification does not have, each with the reason that we do. */
 const OURS: Readonly<Record<string, string>> = {
+  'server.compress_from_bytes': 'a proxy in front may compress already, and then the server need not',
+  'html.enabled': 'an operator may want no pages of data in browsers',
   'plugins.load': 'third-party plugins',
   'smart.inside_jwks_hosts':
     'keys of clients are fetched from the public internet only, and hospitals have services inside',
@@ -163,6 +165,7 @@ const OURS: Readonly<Record<string, string>> = {
   'conformance.conditional_delete': 'FHIR leaves it to the server whether a condition deletes several resources',
   'log.level': 'the debug log, which the specification speaks of, must be reachable',
   'cors.origins': 'browsers let a page call a server of another origin only where that server says so',
+  'expunge.anonymous': 'without access tokens nobody can be told apart, so only who runs the server can allow erasing',
   'metrics.enabled': 'figures for Prometheus, which the specification does not have',
   'database.sqlite_mmap_size':
     'whoever would rather have an answer than speed when a disk fails must be able to say so',
