@@ -65,6 +65,12 @@ const interact =
     else send(request, reply, answer)
   }
 
+/** The root as a page of links is what /metadata says; a search of all types would be a page of anything. */
+const root: Handler = (server, request, reply) => {
+  const isStart = request.ctx.isPresented && !request.url.includes('?')
+  return isStart ? metadata(server, request, reply) : interact('search')(server, request, reply)
+}
+
 const postBundle: Handler = async ({ bundle, view }, request, reply) =>
   send(request, reply, await bundle(view, request as InteractionRequest))
 
@@ -124,7 +130,7 @@ const tableOf = (parts: RouteParts): readonly (readonly [string, ReadonlyMap<str
     const taken = Object.entries(methods).map(([method, name]): [string, Taken] => [
       method,
       {
-        handler: interact(name),
+        handler: path === '/' ? root : interact(name),
         requestClass: classOf(name, method),
         relay: CHANGES.has(name) || SNAPSHOT_HEADER,
         compress: LISTS.has(name),
@@ -197,7 +203,7 @@ export const fhirRoutes =
         app.route({
           method: method as HTTPMethods,
           url,
-          config: { requestClass, relay, compress },
+          config: { requestClass, relay, compress, presents: method === 'GET' },
           ...(method === 'PATCH' && { preParsing: checkPatchType }),
           handler: (request, reply) => handler(parts.server(), request, reply),
         })
