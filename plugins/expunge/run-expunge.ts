@@ -120,11 +120,9 @@ export const createRunExpunge =
     let done = 0
     const erased = (count: number): void => {
       done += count
-      job.report(`${done} resources erased`)
+      job.report(`${done} resources erased since its last start`)
     }
     const record = await findRecord(parts, job, patient)
     await eraseInChunks({ session, storage: parts.storage }, job, [...record, { type: 'Patient', id: patient }], erased)
     await eraseDeleted(parts, job, patient, erased)
-    // Stores the report.
-    await job.write(() => undefined)
   }
