@@ -21,6 +21,7 @@ import type { KernelOptions } from './kernel-options.ts'
 import { createLifecycles } from './lifecycles.ts'
 import { CONNECTION_LIMITS } from './listen.ts'
 import { createLog } from './log.ts'
+import { createMemoryBudget, type MemoryBudget } from './memory-budget.ts'
 import { orderPlugins, withDependencies } from './order.ts'
 import { createOwnPort } from './own-port.ts'
 import { type OwnUrl, toOwnUrl } from './own-url.ts'
@@ -40,6 +41,8 @@ export interface Kernel {
   readonly phase: Phase
   readonly log: Logger
   readonly settings: DecodedSettings
+  /** What [server] memory_bytes allows. */
+  readonly memory: MemoryBudget
   /** For an embedding host: `app.register(kernel.fastify, { prefix: '/fhir' })`. Starts and stops with the host. */
   readonly fastify: FastifyPluginCallback
   /** For a bare node:http server: `createServer(kernel.handler)`. Answers 503 until `start` is done. */
@@ -82,12 +85,16 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const { plugins, sections, settings, configOf, isEnabled } = await configure(options)
   root.mask(settings.secrets())
   if (options.log?.level === undefined) log.level = settings.section('log').level as string
-  const { bind, public_url, trusted_proxy_hops, trusted_proxy_peers } = settings.section('server') as unknown as {
+  const { bind, public_url, memory_bytes, trusted_proxy_hops, trusted_proxy_peers } = settings.section(
+    'server',
+  ) as unknown as {
     bind: string
     public_url?: string
+    memory_bytes?: number
     trusted_proxy_hops: number
     trusted_proxy_peers: string[]
   }
+  const memory = createMemoryBudget(memory_bytes)
   const trust = { hops: trusted_proxy_hops, peers: trusted_proxy_peers }
   const readAddress = createAddressReader(trust)
   phases.enter('configured')
@@ -125,9 +132,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     refusal: () => refusal(),
     identify: createIdentify(createContextBuilder(contextParts), run),
     tellOperator: options.tellOperator ?? (() => undefined),
-    clock,
-    random,
-    log,
+    ...{ clock, random, memory, log },
   })
   freezer.freeze()
   const refusal = createRefusal({ phases, readiness, failures, gate: gates.close() })
@@ -141,12 +146,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const inFlight = createInFlight()
   const flushLog = (): void => root.flush()
   const stop = createStop({
-    phases,
-    readiness,
-    lifecycles,
-    upgrades,
-    inFlight,
-    clock,
+    ...{ phases, readiness, lifecycles, upgrades, inFlight, clock },
     closePort: port.close,
     flushLog,
   })
@@ -171,6 +171,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     },
     log,
     settings,
+    memory,
     fastify: host.mount,
     handler: (request, response) => {
       inFlight.add(response)
