@@ -14,7 +14,8 @@ import { createBackfill } from './index/backfill/backfill.ts'
 import { type BackfillWorker, createBackfillWorker } from './index/backfill/backfill-worker.ts'
 import { createReindex, type Reindex } from './index/backfill/reindex.ts'
 import { createChangeCounters, createOverlappingCounters } from './index/change-counters.ts'
-import { createFullTextIndex, type FullTextIndex, type FullTextMode } from './index/full-text/text-index.ts'
+import { createFullTextIndex, type FullTextIndex } from './index/full-text/text-index.ts'
+import type { FullTextMode } from './index/full-text/text-state.ts'
 import { createIndexWriter, type IndexWriter } from './index/index-writer.ts'
 import { createLayoutComparison, createLayoutGate } from './index/layout.ts'
 import { openRegistry } from './index/registry.ts'
@@ -100,7 +101,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
   const gate = createLayoutGate({ database, registry, clock })
   const backfill = createBackfill({ database, registry, rows: index, types, clock, gate })
   const backfillWorker = createBackfillWorker({
-    ...{ registry, backfill, clock, log, shared },
+    ...{ registry, backfill, words: fullText, clock, log, shared },
     fills: !database.isReader,
   })
   const catchUp = async (names: readonly string[]): Promise<boolean> => {
@@ -151,7 +152,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       codeSystemsOf,
       impliedSystemsOf,
       referenceJoins,
-      fullTextMode: parts.fullTextMode,
+      fullText,
       terminology: terms,
       isInside: !isCommitted,
     } as const

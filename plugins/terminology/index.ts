@@ -34,15 +34,14 @@ export default definePlugin({
     const changed = (): void => terminology.forget()
     const index = openIndex({ database, resources, definitions, clock, memory, log, changed })
     const { pulled, ...puller } = createPuller({ ...config.terminology, database, clock, index, log, changed })
-    const stored = createFindStored(resources)
-    const found = createDefinitionFinder({ memory, definitions, stored, index: index.reader, pulled, freshness })
+    const shared = { definitions, resources, pulled, freshness, memory }
+    const found = createDefinitionFinder({ ...shared, stored: createFindStored(resources), index: index.reader })
     const finder = withImplicitValueSets(withBuiltIns(found))
     const terminology = createTerminology(finder, freshness, memory)
     provide(Terminology, terminology)
     provide(TerminologyIndex, index)
     provide(TerminologyPull, puller)
-    const definedBy = { definitions, resources, pulled, freshness }
-    addOperations({ ...definedBy, fhir, find: finder, terminology, database, clock, memory })
+    addOperations({ ...shared, fhir, find: finder, terminology, database, clock })
     feed.listen({
       name: 'expansions',
       commit({ published }) {

@@ -29,12 +29,13 @@ export interface OpenIndex extends TerminologyIndex {
 
 export const openIndex = ({ database, definitions, clock, memory, ...parts }: IndexParts): OpenIndex => {
   const writer = createRowsWriter(database, clock)
+  const alone = createRowsWriter(database, clock, true)
   const indexer = createIndexer({ ...parts, database, definitions, clock, writer })
   return {
     indexer,
     end: writer.end,
     reader: createIndexReader({ database, memory, fingerprint: () => definitions.fingerprint, want: indexer.want }),
-    load: createLoadConcepts(database, writer, parts.changed),
+    load: createLoadConcepts(database, (isAlone) => (isAlone ? alone : writer), parts.changed),
     idle: indexer.idle,
   }
 }
