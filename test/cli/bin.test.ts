@@ -64,7 +64,8 @@ test('--version loads nothing but the entry', async ({ folder }) => {
 test('a compiled program is run instead of the sources', async ({ folder }) => {
   mkdirSync(join(folder, 'cli'))
   mkdirSync(join(folder, 'dist/cli'), { recursive: true })
-  for (const file of ['bin.js', 'start.js']) copyFileSync(join(root, 'cli', file), join(folder, 'cli', file))
+  for (const file of ['bin.js', 'memory-arguments.js', 'start.js'])
+    copyFileSync(join(root, 'cli', file), join(folder, 'cli', file))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(folder, 'cli/main.ts'), 'console.log("sources" as string)')
   assert.is((await ran(folder, [join(folder, 'cli/bin.js')])).stdout, 'sources\n')
