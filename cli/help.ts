@@ -1,8 +1,14 @@
 /** The pages of `server --help` and `server <command> --help`, rendered by oclif. */
+import { join } from 'node:path'
 import { type Command, type Config, Help } from '@oclif/core'
+import { PACKAGE_FOLDER } from '../kernel/build.ts'
 import type { Setting } from '../kernel/settings/annotation.ts'
 import type { LoadCommand } from './commands.ts'
 import { configFlag, settingsFlags } from './flags.ts'
+
+const DOCUMENTATION = `DOCUMENTATION
+  ${join(PACKAGE_FOLDER, 'README.md')}       index of tasks
+  ${join(PACKAGE_FOLDER, 'cli/README.md')}   commands, settings, exit codes, upgrade`
 
 interface HelpStyle {
   readonly color: boolean
@@ -75,6 +81,7 @@ export const helpOverall = async (
     usage,
     page(oclif, look).list(listed),
     page(oclif, look, ['flags']).about(serve),
+    DOCUMENTATION,
     version,
     '',
   ]

@@ -5,28 +5,21 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
+import { compressDirect } from './compression/compress-direct.ts'
+import type { Compression } from './compression/compression.ts'
 import type { RequestContext } from './context.ts'
+import type { DirectAnswer } from './direct-answer.ts'
 import { PluginRoutes } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
 import { checkHead } from './http-guard.ts'
 import type { PipelinedRequests } from './pipelining.ts'
+import type { Presentations } from './presentation.ts'
 import type { RequestHooks } from './request-hooks.ts'
 import type { RouteConfig } from './route-config.ts'
 import type { ServerError } from './server-error.ts'
 import type { UsageWatch } from './usage.ts'
 import { withVary } from './with-vary.ts'
-
-/** An answer as it goes out. */
-export interface DirectAnswer {
-  readonly status: number
-  /** Name, value, name, value: in lower case, each name once, in the order they are sent; without Content-Length. */
-  readonly headers: readonly string[]
-  /** Left out with a status that has none, such as 304. */
-  readonly body?: string | Buffer | undefined
-  /** Bytes of the body, where they are known; counted otherwise. */
-  readonly length?: number | undefined
-}
 
 /** How a plugin answers GET requests of one of its routes synchronously. */
 export interface DirectRoute<Met = unknown> {
@@ -80,6 +73,9 @@ export interface DirectRouterParts {
   /** True where `relay` is tapped: then requests that their route's `relay` concerns are left to the router, which calls it. */
   readonly relays: boolean
   readonly watchUsage: UsageWatch | null
+  readonly compression: Compression | null
+  /** What is shown in another form is left to the router. */
+  readonly presentations: Presentations | null
 }
 
 /** Called in front of the router of our own listener. */
@@ -171,6 +167,19 @@ const send = (response: ServerResponse, ctx: RequestContext, answer: DirectAnswe
   else response.end(body)
 }
 
+/** The client may leave meanwhile. */
+const sendLater = (response: ServerResponse, ctx: RequestContext, later: Promise<DirectAnswer>): void => {
+  later.then(
+    (answer) => {
+      if (!response.destroyed) send(response, ctx, answer)
+    },
+    (error) => {
+      ctx.log.error({ err: error }, 'an answer could not be compressed')
+      response.destroy()
+    },
+  )
+}
+
 /** Sends a direct answer through the router's reply. */
 export const sendAnswer = (reply: FastifyReply, { status, headers, body }: DirectAnswer): FastifyReply => {
   reply.code(status)
@@ -218,7 +227,13 @@ export const createDirectRouter = (turns: PipelinedRequests): DirectRouter => {
       begun.set(request, { ctx, answer })
       return false
     }
-    send(response, ctx, answer)
+    const { compression } = parts
+    if (compression === null || mounted.config.compress !== true) send(response, ctx, answer)
+    else {
+      const compressed = compressDirect(compression, request, answer)
+      if (compressed instanceof Promise) sendLater(response, ctx, compressed)
+      else send(response, ctx, compressed)
+    }
     return true
   }
 
@@ -230,6 +245,7 @@ export const createDirectRouter = (turns: PipelinedRequests): DirectRouter => {
         const met = opened.route.meet(url)
         if (met === undefined || isOf(url, opened.others)) continue
         if (opened.relayHeader !== undefined && request.headers[opened.relayHeader] !== undefined) return false
+        if (parts.presentations?.concerns(request)) return false
         if (!turns.isFree(request) || checkHead(request) !== undefined) return false
         turns.take(request, response, () => undefined)
         return give(request, response, opened, met)

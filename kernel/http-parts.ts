@@ -1,8 +1,10 @@
 /** What the Fastify host is made of, and what differs between our own listener and an embedding. */
 import type { ServerResponse } from 'node:http'
 import type { FastifyPluginCallback } from 'fastify'
+import type { Compression } from './compression/compression.ts'
 import type { DeclaredDirect, DirectRouter } from './direct-router.ts'
 import type { Runners } from './freeze.ts'
+import type { Presentations } from './presentation.ts'
 import type { ContextParts } from './request-context.ts'
 import type { AskRelay, RequestHooks } from './request-hooks.ts'
 import type { ServerError } from './server-error.ts'
@@ -24,6 +26,10 @@ export interface HttpParts extends ContextParts {
   readonly refusal: () => ServerError | undefined
   readonly isStopping: () => boolean
   readonly upgrades: Upgrades
+  /** Null when no answer is compressed. */
+  readonly compression: Compression | null
+  /** Null when no plugin presents answers in another form. */
+  readonly presentations: Presentations | null
 }
 
 export interface MountOptions {

@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyPluginCallback } from 'fastify'
 import type { Logger } from 'pino'
 import { createAnswerError, FHIR_JSON } from './answer-error.ts'
+import { compressReply } from './compression/compress-reply.ts'
 import type { RequestContext } from './context.ts'
 import type { DirectGet } from './direct-router.ts'
 import { Internal } from './errors.ts'
@@ -44,20 +45,24 @@ export const answerMalformed = (response: ServerResponse, error: unknown, log: L
 }
 
 export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions> => {
-  const { run, clock, log, direct, refusal } = parts
+  const { run, clock, log, direct, refusal, compression, presentations } = parts
   const buildContext = createContextBuilder(parts)
   const buildUnread = createUnreadContextBuilder(parts)
   const answerError = createAnswerError(log)
 
   return named('kernel', (app, options, done) => {
     const prefix = app.prefix.replace(/\/+$/, '')
-    app.addHook('onSend', ({ ctx }, reply, payload, next) => {
+    app.addHook('onSend', (request, reply, given, next) => {
+      const { ctx } = request
+      const payload = presentations?.show(request, reply, given) ?? given
+      const compressed = compressReply(compression, request, reply, payload)
       // Bare routes, and what is not ours, have no context.
       const names = ctx?.variesBy
       if (names !== undefined) reply.header('vary', withVary(reply.getHeader('vary'), names))
       // An open keep-alive connection would delay the graceful stop.
       if (parts.isStopping()) reply.header('connection', 'close')
-      next(null, payload)
+      if (compressed instanceof Promise) compressed.then((bytes) => next(null, bytes), next)
+      else next(null, compressed ?? payload)
     })
     const mounted: DirectGet[] = []
     const shared: SharedSteps = {
@@ -80,7 +85,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       bareDone()
     }
     const mountHooked: FastifyPluginCallback = (scope, _scopeOptions, scopeDone) => {
-      mountRequestHooks(scope, prefix, options, { run, buildContext, answerError, refusal, shared })
+      mountRequestHooks(scope, prefix, options, { run, buildContext, answerError, refusal, shared, presentations })
       addresses?.watch(scope, false)
       for (const routes of parts.routes)
         if (!routes.bare) mountPlugin(scope, routes, mounted, { parts, answerError, options })
@@ -105,7 +110,17 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       buildContext(request, response, '', path, config)
     const relays = shared.askRelay !== null
     app.addHook('onReady', async () =>
-      options.front?.open({ direct, mounted, refusal, begin, relays, arrive: run.arrive, ...shared }),
+      options.front?.open({
+        direct,
+        mounted,
+        refusal,
+        begin,
+        relays,
+        compression,
+        presentations,
+        arrive: run.arrive,
+        ...shared,
+      }),
     )
     done()
   })

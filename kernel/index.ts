@@ -17,7 +17,8 @@ export {
 export { counted } from './counted.ts'
 export { defineError, type ErrorKind } from './define-error.ts'
 export type { PluginDescription } from './describe.ts'
-export { type DirectAnswer, type DirectRoute, sendAnswer } from './direct-router.ts'
+export type { DirectAnswer } from './direct-answer.ts'
+export { type DirectRoute, sendAnswer } from './direct-router.ts'
 export {
   AdminFormat,
   AdminParameter,
@@ -44,6 +45,7 @@ export type { Runners } from './freeze.ts'
 export type { Gate } from './gates.ts'
 export type { Hooks, Refusal, Reply } from './hooks.ts'
 export { httpModule } from './http-module.ts'
+export { indentJson, indentJsonInTurns } from './indent-json.ts'
 export type { Issue, IssueCode } from './issue.ts'
 export { createKernel, type Kernel } from './kernel.ts'
 export { KERNEL_API } from './kernel-api.ts'
@@ -64,6 +66,7 @@ export {
   type SchemaChange,
   type Sections,
 } from './plugin.ts'
+export type { JsonAnswer, Presentation, PresentedAnswer } from './presentation.ts'
 export { type ProgressLine, type ProgressStep, progressLine } from './progress-line.ts'
 export type { RawBody } from './raw-body.ts'
 export type { Readiness } from './readiness.ts'

@@ -5,8 +5,11 @@ import backup from './backup/index.ts'
 import cluster from './cluster/index.ts'
 import cors from './cors/index.ts'
 import database from './database/index.ts'
+import definitions from './definitions/index.ts'
 import exportPlugin from './export/index.ts'
+import expunge from './expunge/index.ts'
 import fhir from './fhir/index.ts'
+import html from './html/index.ts'
 import importing from './import/index.ts'
 import jobs from './jobs/index.ts'
 import limits from './limits/index.ts'
@@ -39,6 +42,8 @@ export const firstParty: readonly AnyPlugin[] = [
   storage, // every version of every resource
   search, // which of them are asked for
   fhir, // all of that over HTTP
+  html, // as pages, for people
+  definitions, // what the packages brought, beside that
   sdcArchiver, // keeps one type of them to itself
   references, // what they may refer to
   importing, // all of that from files
@@ -47,6 +52,7 @@ export const firstParty: readonly AnyPlugin[] = [
   jobs, // what goes on when a request has ended
   exportPlugin, // one kind of that
   reindex, // another one
+  expunge, // a third one, for records
   cluster, // which of several processes does what
   limits, // before those that look tokens up, which report unknown ones to it
   oidc, // where people log in, for the next one

@@ -7,6 +7,7 @@ import { posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { pages, readPage } from './support/pages.ts'
 
 interface Source {
   /** From the root, with slashes. */
@@ -587,9 +588,8 @@ test('the entry of a worker may keep what its thread needs', () => {
 })
 
 test('files that documents name are there', () => {
-  const documents = ['README.md', 'CONTRIBUTING.md', ...globSync('plugins/*/README.md', { cwd: root })]
-  const named = documents.flatMap((document) =>
-    [...readFileSync(`${root}${document}`, 'utf8').matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.ts)`/g)].map(
+  const named = pages.flatMap((document) =>
+    [...readPage(document).matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.ts)`/g)].map(
       ([, path]) => [document, path as string] as const,
     ),
   )

@@ -10,7 +10,20 @@ import { searchTable } from './search-table.ts'
 import { settingsTable } from './settings-table.ts'
 import { isErrorKind, statusTable } from './status-table.ts'
 
-export const GENERATED = ['schemas/server-toml.schema.json', 'examples/server.toml', 'README.md'] as const
+/** Each page has one generated part; the rest of it is written by hand. */
+const PAGES = {
+  'cli/README.md': 'settings',
+  'kernel/README.md': 'status codes',
+  'plugins/search/README.md': 'search',
+} as const
+
+export const GENERATED = [
+  'schemas/server-toml.schema.json',
+  'examples/server.toml',
+  'cli/README.md',
+  'kernel/README.md',
+  'plugins/search/README.md',
+] as const
 
 const errorKinds = (plugins: readonly AnyPlugin[]): readonly ErrorKind[] => [
   ...new Set(
@@ -20,19 +33,18 @@ const errorKinds = (plugins: readonly AnyPlugin[]): readonly ErrorKind[] => [
   ),
 ]
 
-/** Path from the root of the repository → text. `readme` is the README as it is. */
+/** Path from the root of the repository → text. `read` gives a page as it is. */
 export const generatedFiles = (
   plugins: readonly AnyPlugin[],
-  readme: string,
+  read: (path: keyof typeof PAGES) => string,
 ): Readonly<Record<(typeof GENERATED)[number], string>> => {
   const settings = settingsOf(sectionsOf(plugins, []))
+  const page = (path: keyof typeof PAGES, generated: string): string => between(read(path), PAGES[path], generated)
   return {
     'schemas/server-toml.schema.json': jsonSchema(settings),
     'examples/server.toml': sampleToml(settings),
-    'README.md': between(
-      between(between(readme, 'settings', settingsTable(settings)), 'search', searchTable()),
-      'status codes',
-      statusTable(errorKinds(plugins)),
-    ),
+    'cli/README.md': page('cli/README.md', settingsTable(settings)),
+    'kernel/README.md': page('kernel/README.md', statusTable(errorKinds(plugins))),
+    'plugins/search/README.md': page('plugins/search/README.md', searchTable()),
   }
 }

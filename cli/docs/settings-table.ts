@@ -1,4 +1,4 @@
-/** The README's tables of settings, one per section. */
+/** The tables of settings in cli/README.md, one per section. */
 import { allowed } from '../../kernel/settings/allowed.ts'
 import { commandLineFlagsOf, type Setting, type SettingSchema, variablesOf } from '../../kernel/settings/annotation.ts'
 import { tomlValue } from '../toml.ts'

@@ -1,4 +1,4 @@
-/** The README's table of status codes: every error that can be an answer, from the error tables. */
+/** The table of status codes in kernel/README.md: every error that can be an answer, from the error tables. */
 import { type ErrorKind, shownTemplate } from '../../kernel/define-error.ts'
 import { row } from './row.ts'
 

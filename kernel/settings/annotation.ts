@@ -16,7 +16,7 @@ export interface OwnedSection {
 /** Written as options of the TypeBox type: `Type.Integer({ default: 8, env: 'SERVER_DB_POOL', … })`. */
 export interface Annotation {
   readonly default?: unknown
-  /** One sentence; printed in the sample file, in `--help` and in the README. */
+  /** One sentence; printed in the sample file, in `--help` and in cli/README.md. */
   readonly description?: string
   /** The environment variable, or several of which the first one that is set counts. */
   readonly env?: string | readonly string[]

@@ -1,11 +1,12 @@
 /** Composes the interactions: each gets the parts it uses once, and the view with each call. */
 import type { Clock, Random, Restriction, Runners } from '../../kernel/index.ts'
-import { createElements, type Model, type TypeCatalog } from '../model/service.ts'
+import { createElements, createXmlCodec, type Model, type TypeCatalog } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
 import type { Searches } from '../search/service.ts'
 import type { Storage, VersionStore } from '../storage/service.ts'
 import type { Validator } from '../validation/service.ts'
 import { createAuditDetails } from './audit-details.ts'
+import { type BesideResources, withBeside } from './beside.ts'
 import { createBatch } from './bundle/batch.ts'
 import { createTransaction } from './bundle/transaction.ts'
 import type { CapabilityPart } from './capability-part.ts'
@@ -37,6 +38,7 @@ import type { Operations } from './operations/registry.ts'
 import type { ResourcesParts } from './session/create-resources.ts'
 import { createReads } from './session/reads.ts'
 import type { View } from './view.ts'
+import { createXmlConversion, type XmlConversion } from './xml/conversion.ts'
 
 /** The server once it has started. */
 export interface StartedFhir {
@@ -46,6 +48,7 @@ export interface StartedFhir {
   readonly bundle: Bundle
   readonly capabilities: Capabilities
   readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly xml: XmlConversion
   /** Returns the current version of `Type/id` if it is in memory. */
   readonly getCurrent: VersionStore['getCurrent']
   /** Used by the built-in operations. */
@@ -69,6 +72,7 @@ export interface ComposeParts {
   readonly standing: readonly Restriction[]
   readonly operations: Operations<BuiltInInvocation>
   readonly owned: ServerOwnedTypes
+  readonly beside: BesideResources | undefined
   /** Entries of a page when `_count` is not given, and the largest number a page may have. */
   readonly page: { readonly default: number; readonly max: number }
   /** The setting [conformance] update_as_create. */
@@ -100,6 +104,10 @@ const commonOf = (given: ComposeParts) => {
     database: store.database,
     registry: search.registry,
     elements: createElements(definitions),
+    xml: createXmlConversion({
+      codec: createXmlCodec({ definitions, isType: (name) => catalog.types.has(name) }),
+      large,
+    }),
     audit,
     prepareVersions: createPrepareVersions({ large, catalog, patientSubjects: patients }),
     prepareWrite: createPrepareWrite(large),
@@ -112,7 +120,8 @@ const commonOf = (given: ComposeParts) => {
 }
 
 export const compose = (given: ComposeParts): StartedFhir => {
-  const { storage, searches, run, random, large, operations, owned, page, described, standing, deletesMany } = given
+  const { storage, searches, run, random, large, operations, owned, beside, page, described, standing, deletesMany } =
+    given
   const { search: opened, access, reads } = searches.opened
   const common = commonOf(given)
   const { catalog, audit, checkUnvalidated } = common
@@ -129,7 +138,7 @@ export const compose = (given: ComposeParts): StartedFhir => {
       read: read('read', common),
       vread: read('vread', common),
       history: history(common),
-      search: search(common),
+      search: search({ ...common, beside }),
     },
     changes: { ...changes, delete: deleteResource({ catalog, deletesMany }) },
     operations: createAddressOperations({
@@ -154,8 +163,8 @@ export const compose = (given: ComposeParts): StartedFhir => {
     view: {
       transaction: undefined,
       run,
-      reads: storage.store,
-      search: reads(page),
+      reads: withBeside(storage.store, beside),
+      search: reads(page, beside),
       access: access.extractingBy(large.rows),
     },
     interactions,
@@ -166,6 +175,7 @@ export const compose = (given: ComposeParts): StartedFhir => {
     }),
     capabilities,
     catalog,
+    xml: common.xml,
     getCurrent: storage.store.getCurrent,
     builtIn: { ...common, dryRun: createDryRun({ ...common, checkContent: checkUnvalidated }) },
     sessions: { ...sessionChanges, transaction },

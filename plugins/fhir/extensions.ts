@@ -2,6 +2,7 @@
 import type { Restriction } from '../../kernel/index.ts'
 import type { Reindexing, Searches } from '../search/service.ts'
 import type { Storage } from '../storage/service.ts'
+import type { BesideResources } from './beside.ts'
 import type { CapabilityPart } from './capability-part.ts'
 import type { StartedFhir } from './compose.ts'
 import { createServerOwnedTypes, type ServerOwnedTypes } from './interactions/owned-types.ts'
@@ -17,6 +18,7 @@ export interface Extensions {
   readonly standing: readonly Restriction[]
   readonly operations: Operations<BuiltInInvocation>
   readonly owned: ServerOwnedTypes
+  readonly beside: BesideResources | undefined
   /** The service through which plugins add them. */
   readonly service: Fhir
   readonly resources: Resources
@@ -35,6 +37,7 @@ export const createExtensions = ({ get, storage, searches, reindexing, request }
   const described: CapabilityPart[] = []
   const standing: Restriction[] = []
   const owned = createServerOwnedTypes()
+  let beside: BesideResources | undefined
   const operations = createOperations<BuiltInInvocation>()
   const service: Fhir = {
     describe: (part) => void described.push(part),
@@ -44,6 +47,11 @@ export const createExtensions = ({ get, storage, searches, reindexing, request }
     restrictEveryone({ authorize }, restriction) {
       authorize.tap('restriction of everyone', (_request, _interaction, ruling) => ruling.restrict(restriction))
       standing.push(restriction)
+    },
+    showBeside(resources) {
+      if (beside !== undefined) throw new Error('there are resources beside the stored ones already')
+      beside = resources
+      owned.reserve(resources)
     },
     isReadElsewhere: (type) => owned.readElsewhere.has(type),
     deferIndexing: reindexing.deferIndexing,
@@ -56,5 +64,10 @@ export const createExtensions = ({ get, storage, searches, reindexing, request }
     },
   }
   const resources = createResources({ view: () => get().view, late: () => get().sessions, request, standing })
-  return { described, standing, operations, owned, service, resources }
+  return {
+    ...{ described, standing, operations, owned, service, resources },
+    get beside() {
+      return beside
+    },
+  }
 }

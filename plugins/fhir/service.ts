@@ -5,6 +5,7 @@
 import { defineService, type Hooks, type Restriction } from '../../kernel/index.ts'
 import type { References, Reindexing } from '../search/service.ts'
 import type { WriteCheck } from '../storage/service.ts'
+import type { BesideResources } from './beside.ts'
 import type { CapabilityPart } from './capability-part.ts'
 import type { Operation } from './operations/operation.ts'
 
@@ -27,6 +28,7 @@ export type {
   WriteCheck,
   WriteCheckInput,
 } from '../storage/service.ts'
+export type { BesideResources } from './beside.ts'
 export type { CapabilityPart } from './capability-part.ts'
 export { SNAPSHOT_HEADER } from './http/snapshot-header.ts'
 export type {
@@ -82,6 +84,8 @@ export interface Fhir extends Reindexing {
    * of /metadata what it closes. Sessions of the server itself are not concerned.
    */
   restrictEveryone(hooks: Pick<Hooks, 'authorize'>, restriction: Restriction): void
+  /** In setup only: resources that are not stored, and can be read and searched, but not changed. */
+  showBeside(resources: BesideResources): void
   /** True for a type that is not stored as resources, but read at another address. */
   isReadElsewhere(type: string): boolean
   /**

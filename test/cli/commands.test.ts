@@ -1,11 +1,14 @@
 /** The command line without a process: which command runs, with which settings, and what it prints. Spec: Command line. */
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin } from '../../kernel/index.ts'
 import { Stock, shop } from '../support/shop.ts'
 import { createWorld, type Ran, type TestWorldOptions } from '../support/world.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
 
 interface Case extends TestWorldOptions {
   readonly toml?: string
@@ -39,6 +42,16 @@ test('--help tells about all flags, and the commands of plugins beside ours', as
   ])
     assert.ok(stdout.includes(flag), flag)
   assert.match(stdout.replace(/\s+/g, ' '), 'Open tills. (default 2; SHOP_TILLS)')
+})
+
+test('--help names the pages of the documentation, which are there', async () => {
+  const { stdout } = await server('--help')
+  const named = [...stdout.slice(stdout.indexOf('DOCUMENTATION')).matchAll(/\S+\.md/g)].map(([path]) => path)
+  assert.equal(
+    named.map((path) => path.slice(root.length)),
+    ['README.md', 'cli/README.md'],
+  )
+  for (const path of named) assert.ok(existsSync(path), path)
 })
 
 test('help is plain text where nobody reads it', async () => {

@@ -38,19 +38,22 @@ const limits = definePlugin({
   },
   setup: () => undefined,
 })
-const README = `# x
-<!-- generated: settings -->
+const page = (name: string): string => `# x
+<!-- generated: ${name} -->
 old
 <!-- /generated -->
-between
-<!-- generated: status codes --><!-- /generated -->
-<!-- generated: search --><!-- /generated -->
 end
 `
+const PAGES: Readonly<Record<string, string>> = {
+  'cli/README.md': page('settings'),
+  'kernel/README.md': page('status codes'),
+  'plugins/search/README.md': page('search'),
+}
 const plugins = [shop(), limits]
-const files = generatedFiles(plugins, README)
+const files = generatedFiles(plugins, (path) => PAGES[path] as string)
 const sample = files['examples/server.toml']
-const readme = files['README.md']
+const settingsPage = files['cli/README.md']
+const statusPage = files['kernel/README.md']
 
 test('the sample file is TOML that decodes to the defaults, though its sections are written', () => {
   const sections = sectionsOf(plugins, [])
@@ -87,25 +90,25 @@ test('the JSON schema knows neither our annotations nor what is kept out of the 
   assert.is(limit.properties.cost.required, undefined)
 })
 
-test('the README has each setting, also those inside tables and maps', () => {
-  assert.match(readme, '### [limit]')
-  assert.match(readme, '| `tills` | an integer of at least 1 | `2` | `SHOP_TILLS` `--tills` | Open tills. |')
-  assert.match(readme, '| `cost.read` | a number | `1` |  | Units of a read. |')
-  assert.match(readme, '| `clients.<name>.burst` | a number |  |  |  |')
-  assert.match(readme, 'The key of the door. Not in the file.')
+test('the page of settings has each one, also those inside tables and maps', () => {
+  assert.match(settingsPage, '### [limit]')
+  assert.match(settingsPage, '| `tills` | an integer of at least 1 | `2` | `SHOP_TILLS` `--tills` | Open tills. |')
+  assert.match(settingsPage, '| `cost.read` | a number | `1` |  | Units of a read. |')
+  assert.match(settingsPage, '| `clients.<name>.burst` | a number |  |  |  |')
+  assert.match(settingsPage, 'The key of the door. Not in the file.')
 })
 
 test('what Markdown would take as a cell or a tag is escaped', () => {
-  assert.match(readme, 'Comes after the tables, a\\|b.')
-  assert.match(readme, 'Per client &lt;id>.')
+  assert.match(settingsPage, 'Comes after the tables, a\\|b.')
+  assert.match(settingsPage, 'Per client &lt;id>.')
 })
 
-test('the README has each answer by its status, and no fault of the start', () => {
-  assert.match(readme, '| 429 | `limits/too-many` | `throttled` | Too many requests; wait … seconds. |')
-  assert.match(readme, '| 500 | `kernel/internal` |')
-  assert.not.match(readme, 'limits/broken')
-  assert.not.match(readme, 'kernel/plugin-cycle')
-  const statuses = [...readme.matchAll(/^\| (\d{3}) /gm)].map(([, status]) => Number(status))
+test('the page of status codes has each answer by its status, and no fault of the start', () => {
+  assert.match(statusPage, '| 429 | `limits/too-many` | `throttled` | Too many requests; wait … seconds. |')
+  assert.match(statusPage, '| 500 | `kernel/internal` |')
+  assert.not.match(statusPage, 'limits/broken')
+  assert.not.match(statusPage, 'kernel/plugin-cycle')
+  const statuses = [...statusPage.matchAll(/^\| (\d{3}) /gm)].map(([, status]) => Number(status))
   assert.equal(
     statuses,
     statuses.toSorted((a, b) => a - b),
@@ -113,11 +116,13 @@ test('the README has each answer by its status, and no fault of the start', () =
 })
 
 test('generating again changes nothing, and leaves what stands around it', () => {
-  assert.is(generatedFiles(plugins, readme)['README.md'], readme)
-  assert.match(readme, /^# x\n/)
-  assert.match(readme, /\nbetween\n/)
-  assert.match(readme, /\nend\n$/)
-  assert.not.match(readme, /^old$/m)
+  const again = generatedFiles(plugins, (path) => files[path])
+  for (const path of Object.keys(PAGES) as (keyof typeof files)[]) {
+    assert.is(again[path], files[path])
+    assert.match(files[path], /^# x\n/)
+    assert.match(files[path], /\nend\n$/)
+    assert.not.match(files[path], /^old$/m)
+  }
 })
 
 test('a text without the marks is refused', () => {

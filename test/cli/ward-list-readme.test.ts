@@ -1,4 +1,4 @@
-/** The start lines of examples/ward-list/README.md, and that of the README: what is started and sent there works. */
+/** The start lines of examples/ward-list/README.md, and those of examples/README.md: what is started and sent there works. */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -71,12 +71,12 @@ test('the server starts with the settings of the example, lets its page in, and 
   assert.equal(shown, [3, 2])
 })
 
-test('the page is served by the script and at the address that are named, and the README has the same lines', () => {
+test('the page is served by the script and at the address that are named, and the page of examples has the same lines', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   assert.is(scripts['example:ward-list'], 'node test/support/ward-list-server.ts')
   assert.match(read('test/support/ward-list-server.ts'), 'PORT = 3001')
   assert.match(README, 'http://127.0.0.1:3001/?ward=3b')
-  for (const line of [START, 'npm run example:ward-list']) assert.match(read('README.md'), line)
+  for (const line of [START, 'npm run example:ward-list']) assert.match(read('examples/README.md'), line)
 })
 
 test.run()

@@ -1,0 +1,126 @@
+/** The job that erases the record of a patient: the compartment, what was deleted of it, and the Patient at last. */
+import { toServerError } from '../../kernel/index.ts'
+import type { Resources } from '../fhir/service.ts'
+import { callerOfJob, type RunningJob } from '../jobs/service.ts'
+import type { Model } from '../model/service.ts'
+import type { Searches } from '../search/service.ts'
+import type { Storage } from '../storage/service.ts'
+import { type ErasePart, eraseAll, type Named } from './erase.ts'
+import { ExpungeShared } from './errors.ts'
+
+export interface RunExpungeParts {
+  readonly resources: Resources
+  readonly storage: Storage
+  readonly searches: Searches
+  readonly model: Model
+}
+
+const CHUNK = 100 // resources erased in one transaction, unless they refer to each other
+const MAX_NAMED = 5
+
+/** The number in the key of a stream, which ascends with creation. */
+const orderOf = (key: string): number => Number(key.slice(key.indexOf('.') + 1))
+
+/** What is there now of the record, newest first, without the Patient. Throws 409 for what is about others as well. */
+const findRecord = async (
+  { resources, searches, model }: RunExpungeParts,
+  job: RunningJob,
+  patient: string,
+): Promise<readonly Named[]> => {
+  const session = resources.as({ kind: 'internal', purpose: 'expunge', signal: job.signal })
+  const { patients, search } = searches.opened
+  const { registry } = search
+  const own = `Patient/${patient}`
+  const found = new Map<string, Named & { readonly order: number }>()
+  const shared = new Set<string>()
+  const look = async (type: string, code: string): Promise<void> => {
+    for await (const held of session.stream(type, `${code}=${own}`)) {
+      const { id, key } = held
+      const name = `${type}/${id}`
+      if (name === own || found.has(name)) continue
+      const isShared =
+        type === 'Patient' || patients.ofResource(type, id, held.parse(), undefined).some((one) => one !== own)
+      if (isShared) shared.add(name)
+      else found.set(name, { type, id, order: orderOf(key) })
+      await job.pause()
+    }
+  }
+  for (const [type, codes] of Object.entries(registry.compartments.Patient ?? {}))
+    for (const code of model.catalog.types.has(type) ? codes : [])
+      if (registry.parameters(type).get(code)?.type === 'reference') await look(type, code)
+  if (shared.size > 0) {
+    const named = [...shared].slice(0, MAX_NAMED).join(', ')
+    throw ExpungeShared(shared.size, shared.size > MAX_NAMED ? `${named} …` : named)
+  }
+  return [...found.values()].sort((one, other) => other.order - one.order)
+}
+
+const isRefused = (error: unknown): boolean => toServerError(error).status === 409
+
+/**
+ * Erases in chunks, newest first, because what refers is mostly newer than what it refers to. Where a chunk is referred to by
+ * the rest, it is taken with more of it. Throws 409 where others refer to the record.
+ */
+const eraseInChunks = async (
+  part: ErasePart,
+  job: RunningJob,
+  record: readonly Named[],
+  erased: (count: number) => void,
+): Promise<void> => {
+  let rest = record
+  for (let size = CHUNK; rest.length > 0; ) {
+    const chunk = rest.slice(0, size)
+    try {
+      await eraseAll(part, chunk, (transaction) => job.fence(transaction))
+    } catch (error) {
+      if (!isRefused(error) || chunk.length === rest.length) throw error
+      size *= 2
+      continue
+    }
+    erased(chunk.length)
+    rest = rest.slice(size)
+    size = CHUNK
+    await job.pause()
+  }
+}
+
+/** Erases the past versions of what was deleted and was about the patient. */
+const eraseDeleted = async (
+  { resources, storage, model }: RunExpungeParts,
+  job: RunningJob,
+  patient: string,
+  erased: (count: number) => void,
+): Promise<void> => {
+  const upTo = await job.write(() => storage.store.closeTime())
+  const session = resources.as({ kind: 'internal', purpose: 'expunge', signal: job.signal })
+  const patients = new Set([patient])
+  for (const type of model.catalog.types.keys()) {
+    const asked = { upTo, deleted: true, patients, pause: () => job.pause() }
+    for await (const found of session.asOf(type, asked))
+      for (const { id } of found) {
+        const past = await job.write((transaction) => storage.write.erasePast(transaction, type, id))
+        // The Patient is found again when it was erased before.
+        if (past !== undefined && past > 0) erased(1)
+      }
+  }
+}
+
+export const createRunExpunge =
+  (parts: RunExpungeParts) =>
+  async (job: RunningJob): Promise<void> => {
+    const { patient } = JSON.parse(job.spec) as { readonly patient: string }
+    const session = parts.resources.as({
+      ...{ kind: 'stored', caller: callerOfJob(job), restrictions: JSON.parse(job.ruling) },
+      ...{ purpose: 'expunge', baseUrl: '', signal: job.signal },
+    })
+    let done = 0
+    const erased = (count: number): void => {
+      done += count
+      job.report(`${done} resources erased`)
+    }
+    const record = await findRecord(parts, job, patient)
+    await eraseInChunks({ session, storage: parts.storage }, job, [...record, { type: 'Patient', id: patient }], erased)
+    await eraseDeleted(parts, job, patient, erased)
+    // Stores the report.
+    await job.write(() => undefined)
+  }
