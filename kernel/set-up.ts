@@ -18,6 +18,7 @@ import { messageOf } from './message-of.ts'
 import type { AnyPlugin, Host, Instances, Lifecycle, Needs } from './plugin.ts'
 import type { ReadinessBoard } from './readiness.ts'
 import { refuseOtherMajor } from './refuse-other-major.ts'
+import { listRoutes } from './route-list.ts'
 import type { ServerError } from './server-error.ts'
 import type { ServerRequests } from './server-request.ts'
 import type { Service, ServiceRegistry } from './services.ts'
@@ -123,6 +124,7 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
       state: () => readiness.state(),
       tellOperator: parts.tellOperator,
       busy: (reason) => readiness.busy(reason),
+      listRoutes: () => listRoutes(routes),
       serves: parts.serves,
       plugins: parts.plugins,
     }

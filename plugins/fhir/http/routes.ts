@@ -187,11 +187,11 @@ export const fhirRoutes =
   (app, _options, done) => {
     takeBodies(app, parts.bodyBytes)
     for (const [url, taken] of tableOf(parts).flatMap(withSlash)) {
-      for (const [method, { handler, requestClass, relay }] of taken)
+      for (const [method, { handler, requestClass, relay, isRefused = false }] of taken)
         app.route({
           method: method as HTTPMethods,
           url,
-          config: { requestClass, relay },
+          config: { requestClass, relay, ...(isRefused && { isRefusal: true }) },
           ...(method === 'PATCH' && { preParsing: checkPatchType }),
           handler: (request, reply) => handler(parts.server(), request, reply),
         })
@@ -202,6 +202,7 @@ export const fhirRoutes =
       app.route({
         method: app.supportedMethods.filter((one) => !methods.includes(one)) as HTTPMethods[],
         url,
+        config: { isRefusal: true },
         // Refuses the request before its body is read.
         onRequest: (request, _reply, next) =>
           next(MethodNotAllowed(request.method).with({ headers: { allow, ...patchable } })),
