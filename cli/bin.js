@@ -10,7 +10,7 @@ if (!isNewEnough) {
   process.stderr.write(
     'server: Node.js 22.21, 24.9 or newer is needed, this is ' +
       process.versions.node +
-      '; npm start and npx server use the one that npm ci installs.\n',
+      '; in a checkout, npm start and npx refhir use the one that npm ci installs.\n',
   )
   process.exit(2)
 }

@@ -2,6 +2,8 @@
 import { REQUEST_CLASSES, type RequestClass, type RequestContext } from './context.ts'
 import { AdminParameter, AdminParameterUnknown } from './errors.ts'
 
+const PRETTY = '_pretty' // mountAdmin reads it
+
 /**
  * The value of each parameter by its name. Values are not checked beyond NUL. Throws 400 for a parameter that is not in
  * `parameters` or is given twice.
@@ -10,8 +12,8 @@ export const readAdminQuery = ({ url }: RequestContext, parameters: readonly str
   const start = url.indexOf('?')
   const values = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(start === -1 ? '' : url.slice(start + 1))) {
-    if (!parameters.includes(name))
-      throw AdminParameterUnknown(url.slice(0, start), name.slice(0, 64), parameters.join(', ') || 'none')
+    if (name !== PRETTY && !parameters.includes(name))
+      throw AdminParameterUnknown(url.slice(0, start), name.slice(0, 64), [...parameters, PRETTY].join(', '))
     if (value.includes('\0')) throw AdminParameter(name, 'no NUL character')
     if (values.has(name)) throw AdminParameter(name, 'one value; it is given twice')
     values.set(name, value)

@@ -6,8 +6,9 @@
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, HTTPMethods } from 'fastify'
 import type { Interaction, RequestContext } from './context.ts'
-import { AdminRestricted, MethodRefused } from './errors.ts'
+import { AdminParameter, AdminRestricted, MethodRefused } from './errors.ts'
 import type { Runners } from './freeze.ts'
+import { indentJsonInTurns } from './indent-json.ts'
 import { toServerError } from './outcome.ts'
 import { extentOf, type Restriction } from './restriction.ts'
 import { Ruling } from './ruling.ts'
@@ -61,10 +62,21 @@ export const authorizeAdmin = (run: Runners, request: RequestContext, operation:
   return asked instanceof Promise ? asked.then(decide) : decide()
 }
 
-/** GET and HEAD at its path; other methods are 405. */
+/** The parameter `_pretty`. Throws 400. */
+const readPretty = ({ url }: RequestContext): boolean => {
+  const start = url.indexOf('?_') === -1 && url.indexOf('&_') === -1 ? -1 : url.indexOf('?')
+  const value = start === -1 ? null : new URLSearchParams(url.slice(start + 1)).get('_pretty')
+  if (value === null || value === 'false') return false
+  if (value === 'true') return true
+  throw AdminParameter('_pretty', 'true or false')
+}
+
+const isJson = (type: string): boolean => /^application\/(?:fhir\+)?json\b/.test(type)
+
+/** GET and HEAD at its path; other methods are 405. JSON is indented where `_pretty` asks for it. */
 export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEndpoint): void => {
   const { path: url, operation = url.slice(1), audited = true, isWhole = true, beforeRelay, summary, query } = endpoint
-  const config = { requestClass: 'admin' as const }
+  const config = { requestClass: 'admin' as const, compress: true }
   const described = {
     ...config,
     ...(summary !== undefined && { summary }),
@@ -79,7 +91,9 @@ export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEn
       const interaction = toInteraction(operation)
       try {
         await authorizeAdmin(run, ctx, operation)
-        const { type, body, headers = {} } = await endpoint.answer(ctx)
+        const isPretty = readPretty(ctx)
+        const { type, body: text, headers = {} } = await endpoint.answer(ctx)
+        const body = isPretty && typeof text === 'string' && isJson(type) ? await indentJsonInTurns(text) : text
         if (audited) await run.onAudit?.({ request: ctx, interaction, status: 200 })
         // The figures change all the time, so no cache may store them.
         return reply.headers({ ...headers, 'content-type': type, 'cache-control': 'no-store' }).send(body)

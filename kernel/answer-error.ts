@@ -2,7 +2,9 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { BodyTooLarge, MalformedRequest, MalformedUrl, MediaTypeRefused } from './errors.ts'
+import { indentJson } from './indent-json.ts'
 import { toOutcome, toServerError } from './outcome.ts'
+import { asksPretty } from './pretty-parameter.ts'
 import type { ServerError } from './server-error.ts'
 import { isUnread } from './unread-body.ts'
 
@@ -51,5 +53,6 @@ export const createAnswerError =
     reply.code(error.status)
     if (isUnread(request.raw)) reply.header('connection', 'close')
     if (error.extras.headers !== undefined) reply.headers(error.extras.headers)
-    reply.header('content-type', FHIR_JSON).send(JSON.stringify(toOutcome(error)))
+    const text = JSON.stringify(toOutcome(error))
+    reply.header('content-type', FHIR_JSON).send(asksPretty(request.url) ? indentJson(text) : text)
   }

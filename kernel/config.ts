@@ -36,6 +36,13 @@ const serverSection = Type.Object({
     sample: ['10.0.0.0/8'],
     description: 'Network ranges (CIDR) the proxies connect from; X-Forwarded-For is believed only from them.',
   }),
+  compress_from_bytes: Type.Integer({
+    default: 2048,
+    minimum: 0,
+    maximum: 2 ** 31 - 1,
+    description:
+      'Answers of at least so many bytes are compressed with zstd or gzip where the client accepts it: searches, histories, Bundles, results of operations, /metadata, /_audit, /_usage. 0 compresses none, as where a proxy in front does it.',
+  }),
 })
 
 const pluginsSection = Type.Object({

@@ -5,6 +5,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
+import { compressDirect } from './compression/compress-direct.ts'
+import type { Compression } from './compression/compression.ts'
 import type { RequestContext } from './context.ts'
 import { PluginRoutes } from './errors.ts'
 import type { Runners } from './freeze.ts'
@@ -80,6 +82,7 @@ export interface DirectRouterParts {
   /** True where `relay` is tapped: then requests that their route's `relay` concerns are left to the router, which calls it. */
   readonly relays: boolean
   readonly watchUsage: UsageWatch | null
+  readonly compression: Compression | null
 }
 
 /** Called in front of the router of our own listener. */
@@ -171,6 +174,19 @@ const send = (response: ServerResponse, ctx: RequestContext, answer: DirectAnswe
   else response.end(body)
 }
 
+/** The client may leave meanwhile. */
+const sendLater = (response: ServerResponse, ctx: RequestContext, later: Promise<DirectAnswer>): void => {
+  later.then(
+    (answer) => {
+      if (!response.destroyed) send(response, ctx, answer)
+    },
+    (error) => {
+      ctx.log.error({ err: error }, 'an answer could not be compressed')
+      response.destroy()
+    },
+  )
+}
+
 /** Sends a direct answer through the router's reply. */
 export const sendAnswer = (reply: FastifyReply, { status, headers, body }: DirectAnswer): FastifyReply => {
   reply.code(status)
@@ -218,7 +234,13 @@ export const createDirectRouter = (turns: PipelinedRequests): DirectRouter => {
       begun.set(request, { ctx, answer })
       return false
     }
-    send(response, ctx, answer)
+    const { compression } = parts
+    if (compression === null || mounted.config.compress !== true) send(response, ctx, answer)
+    else {
+      const compressed = compressDirect(compression, request, answer)
+      if (compressed instanceof Promise) sendLater(response, ctx, compressed)
+      else send(response, ctx, compressed)
+    }
     return true
   }
 

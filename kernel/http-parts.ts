@@ -1,6 +1,7 @@
 /** What the Fastify host is made of, and what differs between our own listener and an embedding. */
 import type { ServerResponse } from 'node:http'
 import type { FastifyPluginCallback } from 'fastify'
+import type { Compression } from './compression/compression.ts'
 import type { DeclaredDirect, DirectRouter } from './direct-router.ts'
 import type { Runners } from './freeze.ts'
 import type { ContextParts } from './request-context.ts'
@@ -24,6 +25,8 @@ export interface HttpParts extends ContextParts {
   readonly refusal: () => ServerError | undefined
   readonly isStopping: () => boolean
   readonly upgrades: Upgrades
+  /** Null when no answer is compressed. */
+  readonly compression: Compression | null
 }
 
 export interface MountOptions {

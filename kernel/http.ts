@@ -6,6 +6,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyPluginCallback } from 'fastify'
 import type { Logger } from 'pino'
 import { createAnswerError, FHIR_JSON } from './answer-error.ts'
+import { compressReply } from './compression/compress-reply.ts'
 import type { RequestContext } from './context.ts'
 import type { DirectGet } from './direct-router.ts'
 import { Internal } from './errors.ts'
@@ -44,20 +45,23 @@ export const answerMalformed = (response: ServerResponse, error: unknown, log: L
 }
 
 export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions> => {
-  const { run, clock, log, direct, refusal } = parts
+  const { run, clock, log, direct, refusal, compression } = parts
   const buildContext = createContextBuilder(parts)
   const buildUnread = createUnreadContextBuilder(parts)
   const answerError = createAnswerError(log)
 
   return named('kernel', (app, options, done) => {
     const prefix = app.prefix.replace(/\/+$/, '')
-    app.addHook('onSend', ({ ctx }, reply, payload, next) => {
+    app.addHook('onSend', (request, reply, payload, next) => {
+      const { ctx } = request
+      const compressed = compressReply(compression, request, reply, payload)
       // Bare routes, and what is not ours, have no context.
       const names = ctx?.variesBy
       if (names !== undefined) reply.header('vary', withVary(reply.getHeader('vary'), names))
       // An open keep-alive connection would delay the graceful stop.
       if (parts.isStopping()) reply.header('connection', 'close')
-      next(null, payload)
+      if (compressed instanceof Promise) compressed.then((bytes) => next(null, bytes), next)
+      else next(null, compressed ?? payload)
     })
     const mounted: DirectGet[] = []
     const shared: SharedSteps = {
@@ -105,7 +109,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       buildContext(request, response, '', path, config)
     const relays = shared.askRelay !== null
     app.addHook('onReady', async () =>
-      options.front?.open({ direct, mounted, refusal, begin, relays, arrive: run.arrive, ...shared }),
+      options.front?.open({ direct, mounted, refusal, begin, relays, compression, arrive: run.arrive, ...shared }),
     )
     done()
   })

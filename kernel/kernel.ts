@@ -6,6 +6,7 @@ import type { FastifyPluginCallback, InjectOptions, LightMyRequestResponse } fro
 import type { Logger } from 'pino'
 import { createAddressReader, idleTrust } from './address.ts'
 import { systemClock, systemRandom } from './clock.ts'
+import { createCompression } from './compression/compression.ts'
 import { configure } from './configure.ts'
 import { describePlugins, type PluginDescription } from './describe.ts'
 import { StoppedEarly } from './errors.ts'
@@ -82,12 +83,14 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const { plugins, sections, settings, configOf, isEnabled } = await configure(options)
   root.mask(settings.secrets())
   if (options.log?.level === undefined) log.level = settings.section('log').level as string
-  const { bind, public_url, trusted_proxy_hops, trusted_proxy_peers } = settings.section('server') as unknown as {
+  const server = settings.section('server') as unknown as {
     bind: string
     public_url?: string
     trusted_proxy_hops: number
     trusted_proxy_peers: string[]
+    compress_from_bytes: number
   }
+  const { bind, public_url, trusted_proxy_hops, trusted_proxy_peers } = server
   const trust = { hops: trusted_proxy_hops, peers: trusted_proxy_peers }
   const readAddress = createAddressReader(trust)
   phases.enter('configured')
@@ -136,7 +139,8 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const limits = { ...CONNECTION_LIMITS, ...options.limits }
   const upgrades = createUpgrades(limits, answerBare)
   const isStopping = phases.isStopping
-  const house = createHttp({ run, routes, direct, refusal, ...contextParts, isStopping, upgrades })
+  const compression = createCompression(server.compress_from_bytes)
+  const house = createHttp({ run, routes, direct, refusal, ...contextParts, isStopping, upgrades, compression })
   const port = createOwnPort({ house, limits, upgrades, phases, bind, log })
   const inFlight = createInFlight()
   const flushLog = (): void => root.flush()

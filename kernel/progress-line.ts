@@ -12,6 +12,8 @@ export interface ProgressStep {
   readonly total: number
   /** What was handled until now. Where it is left out, `done` and `total` are numbers of resources. */
   readonly resources?: number
+  /** What is counted, where it is something else than resources. */
+  readonly unit?: string
   /** What is under way: a type, a file. */
   readonly label: string
 }
@@ -34,7 +36,7 @@ export const progressLine = (stdout: Output, clock: Clock): ProgressLine => {
       clear()
       stdout.write(`${text}\n`)
     },
-    step({ done, total, resources, label }) {
+    step({ done, total, resources, unit = 'resources', label }) {
       const now = clock.monotonic()
       const count = resources ?? done
       began ??= { at: now, count }
@@ -43,7 +45,7 @@ export const progressLine = (stdout: Output, clock: Clock): ProgressLine => {
       const percent = total === 0 ? 100 : Math.floor((100 * done) / total)
       const rate = Math.round((count - began.count) / Math.max(0.001, (now - began.at) / 1000))
       const handled = resources === undefined ? `${done} of ${total}` : `${resources}`
-      const text = `${percent} % (${handled} resources, ${rate}/s) ${label}`
+      const text = `${percent} % (${handled} ${unit}, ${rate}/s) ${label}`
       stdout.write(isTerminal ? `${CLEAR_LINE}${text}` : `${text}\n`)
     },
     end(text) {

@@ -18,6 +18,11 @@ export interface RouteConfig {
    * be silent.
    */
   stallMs?: number | null
+  /**
+   * Answers are compressed where the client accepts it. Not for routes whose answers hold a secret, such as a token of a
+   * form, beside text that the sender of the request chose.
+   */
+  compress?: boolean
   /** The route takes the connection of a WebSocket; a request that offers none is answered with 426. */
   upgrade?: boolean
   /**

@@ -5,7 +5,9 @@ import backup from './backup/index.ts'
 import cluster from './cluster/index.ts'
 import cors from './cors/index.ts'
 import database from './database/index.ts'
+import definitions from './definitions/index.ts'
 import exportPlugin from './export/index.ts'
+import expunge from './expunge/index.ts'
 import fhir from './fhir/index.ts'
 import importing from './import/index.ts'
 import jobs from './jobs/index.ts'
@@ -40,6 +42,7 @@ export const firstParty: readonly AnyPlugin[] = [
   storage, // every version of every resource
   search, // which of them are asked for
   fhir, // all of that over HTTP
+  definitions, // what the packages brought, beside that
   sdcArchiver, // keeps one type of them to itself
   references, // what they may refer to
   importing, // all of that from files
@@ -48,6 +51,7 @@ export const firstParty: readonly AnyPlugin[] = [
   jobs, // what goes on when a request has ended
   exportPlugin, // one kind of that
   reindex, // another one
+  expunge, // a third one, for records
   cluster, // which of several processes does what
   limits, // before those that look tokens up, which report unknown ones to it
   oidc, // where people log in, for the next one

@@ -51,7 +51,8 @@ const formatOf = (format: string | undefined, accept: string | undefined): 'json
 const readEventAddress = ({ url, headers }: RequestContext) => {
   const [path = '', query = ''] = url.split('?')
   const given = new URLSearchParams(query)
-  for (const name of given.keys()) if (name !== '_format') throw AuditParameterUnknown(name.slice(0, 64), '_format')
+  for (const name of given.keys())
+    if (name !== '_format' && name !== '_pretty') throw AuditParameterUnknown(name.slice(0, 64), '_format, _pretty')
   return {
     id: path.slice(path.lastIndexOf('/') + 1),
     format: formatOf(given.get('_format') ?? undefined, headers.accept),
@@ -63,7 +64,8 @@ const readCheckpoint = (url: string): Checkpoint | undefined => {
   const start = url.indexOf('?')
   const given = new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
   for (const name of given.keys())
-    if (name !== 'seq' && name !== 'mac') throw AuditParameterUnknown(name.slice(0, 64), 'seq, mac')
+    if (name !== 'seq' && name !== 'mac' && name !== '_pretty')
+      throw AuditParameterUnknown(name.slice(0, 64), 'seq, mac, _pretty')
   const seq = given.get('seq')
   const mac = given.get('mac')
   if (seq === null && mac === null) return undefined

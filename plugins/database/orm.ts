@@ -57,9 +57,10 @@ export const ormOptions = async (options: OrmOptions): Promise<Options> => {
 
 /** MikroORM on a better-sqlite3 handle that stays open when MikroORM closes. */
 export const openSqliteOrm = async (handle: BetterSqlite.Database, options: OrmOptions): Promise<MikroORM> => {
-  const [{ MikroORM: Orm }, { BetterSqliteKnexDialect, knex }] = await Promise.all([
-    import('@mikro-orm/better-sqlite'),
+  const [{ MikroORM: Orm }, { BetterSqliteKnexDialect, knex }, { SqliteDriver }] = await Promise.all([
+    import('@mikro-orm/core'),
     import('@mikro-orm/knex'),
+    import('./sqlite/orm-driver.ts'),
   ])
   class OwnHandle extends (BetterSqliteKnexDialect as any) {
     async acquireRawConnection() {
@@ -74,5 +75,6 @@ export const openSqliteOrm = async (handle: BetterSqlite.Database, options: OrmO
     useNullAsDefault: true,
   })
   const shared = (await ormOptions(options)) as object
-  return (await Orm.init({ ...shared, dbName: handle.name, driverOptions: client })) as unknown as MikroORM
+  const orm = await Orm.init({ ...shared, driver: SqliteDriver, dbName: handle.name, driverOptions: client })
+  return orm as unknown as MikroORM
 }

@@ -76,6 +76,10 @@ export const backUpFile = async (...given: Parameters<typeof import('./sqlite/ba
 export const restoreFile = async (...given: Parameters<typeof import('./sqlite/restore-file.ts').restoreFile>) =>
   (await import('./sqlite/restore-file.ts')).restoreFile(...given)
 
+/** For `server expunge compact`: see sqlite/compact-file.ts. */
+export const compactFile = async (path: string): Promise<void> =>
+  (await import('./sqlite/compact-file.ts')).compactFile(path)
+
 /** The first file that a database at this path would overwrite or take for its own. */
 export const findOccupant = async (path: string): Promise<string | undefined> =>
   (await import('./sqlite/restore-file.ts')).findOccupant(path)

@@ -6,6 +6,7 @@ import type { Searches } from '../search/service.ts'
 import type { Storage, VersionStore } from '../storage/service.ts'
 import type { Validator } from '../validation/service.ts'
 import { createAuditDetails } from './audit-details.ts'
+import { type BesideResources, withBeside } from './beside.ts'
 import { createBatch } from './bundle/batch.ts'
 import { createTransaction } from './bundle/transaction.ts'
 import type { CapabilityPart } from './capability-part.ts'
@@ -69,6 +70,7 @@ export interface ComposeParts {
   readonly standing: readonly Restriction[]
   readonly operations: Operations<BuiltInInvocation>
   readonly owned: ServerOwnedTypes
+  readonly beside: BesideResources | undefined
   /** Entries of a page when `_count` is not given, and the largest number a page may have. */
   readonly page: { readonly default: number; readonly max: number }
   /** The setting [conformance] update_as_create. */
@@ -112,7 +114,8 @@ const commonOf = (given: ComposeParts) => {
 }
 
 export const compose = (given: ComposeParts): StartedFhir => {
-  const { storage, searches, run, random, large, operations, owned, page, described, standing, deletesMany } = given
+  const { storage, searches, run, random, large, operations, owned, beside, page, described, standing, deletesMany } =
+    given
   const { search: opened, access, reads } = searches.opened
   const common = commonOf(given)
   const { catalog, audit, checkUnvalidated } = common
@@ -129,7 +132,7 @@ export const compose = (given: ComposeParts): StartedFhir => {
       read: read('read', common),
       vread: read('vread', common),
       history: history(common),
-      search: search(common),
+      search: search({ ...common, beside }),
     },
     changes: { ...changes, delete: deleteResource({ catalog, deletesMany }) },
     operations: createAddressOperations({
@@ -154,8 +157,8 @@ export const compose = (given: ComposeParts): StartedFhir => {
     view: {
       transaction: undefined,
       run,
-      reads: storage.store,
-      search: reads(page),
+      reads: withBeside(storage.store, beside),
+      search: reads(page, beside),
       access: access.extractingBy(large.rows),
     },
     interactions,

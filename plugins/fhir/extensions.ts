@@ -2,6 +2,7 @@
 import type { RequestContext, Restriction } from '../../kernel/index.ts'
 import { RESULT_PARAMETERS, type Reindexing, type Searches } from '../search/service.ts'
 import type { Storage } from '../storage/service.ts'
+import type { BesideResources } from './beside.ts'
 import type { CapabilityPart } from './capability-part.ts'
 import type { StartedFhir } from './compose.ts'
 import { createServerOwnedTypes, type ServerOwnedTypes } from './interactions/owned-types.ts'
@@ -18,6 +19,7 @@ export interface Extensions {
   readonly standing: readonly Restriction[]
   readonly operations: Operations<BuiltInInvocation>
   readonly owned: ServerOwnedTypes
+  readonly beside: BesideResources | undefined
   /** The service through which plugins add them. */
   readonly service: Fhir
   readonly resources: Resources
@@ -36,6 +38,7 @@ export const createExtensions = ({ get, storage, searches, reindexing, request }
   const described: CapabilityPart[] = []
   const standing: Restriction[] = []
   const owned = createServerOwnedTypes()
+  let beside: BesideResources | undefined
   const operations = createOperations<BuiltInInvocation>()
   const service: Fhir = {
     describe: (part) => void described.push(part),
@@ -58,6 +61,11 @@ export const createExtensions = ({ get, storage, searches, reindexing, request }
         resultParameters: RESULT_PARAMETERS,
       }
     },
+    showBeside(resources) {
+      if (beside !== undefined) throw new Error('there are resources beside the stored ones already')
+      beside = resources
+      owned.reserve(resources)
+    },
     isReadElsewhere: (type) => owned.readElsewhere.has(type),
     deferIndexing: reindexing.deferIndexing,
     checkScope: reindexing.checkScope,
@@ -69,5 +77,10 @@ export const createExtensions = ({ get, storage, searches, reindexing, request }
     },
   }
   const resources = createResources({ view: () => get().view, late: () => get().sessions, request, standing })
-  return { described, standing, operations, owned, service, resources }
+  return {
+    ...{ described, standing, operations, owned, service, resources },
+    get beside() {
+      return beside
+    },
+  }
 }

@@ -5,6 +5,7 @@
 import { defineService, type Hooks, type RequestContext, type Restriction } from '../../kernel/index.ts'
 import type { References, Reindexing } from '../search/service.ts'
 import type { WriteCheck } from '../storage/service.ts'
+import type { BesideResources } from './beside.ts'
 import type { CapabilityPart } from './capability-part.ts'
 import type { Operation } from './operations/operation.ts'
 
@@ -27,6 +28,7 @@ export type {
   WriteCheck,
   WriteCheckInput,
 } from '../storage/service.ts'
+export type { BesideResources } from './beside.ts'
 export type { CapabilityPart } from './capability-part.ts'
 export { SNAPSHOT_HEADER } from './http/snapshot-header.ts'
 export type {
@@ -38,7 +40,7 @@ export type {
   OperationChanged,
   OperationChanges,
 } from './operations/operation.ts'
-export { isChanging } from './operations/operation.ts'
+export { isPosted } from './operations/operation.ts'
 export type { Inputs, OperationParameter } from './operations/operation-parameter.ts'
 export { present } from './presentation/present.ts'
 export { readPrefer } from './presentation/presentation-parameters.ts'
@@ -93,6 +95,8 @@ export interface Fhir extends Reindexing {
    * of /metadata what it closes. Sessions of the server itself are not concerned.
    */
   restrictEveryone(hooks: Pick<Hooks, 'authorize'>, restriction: Restriction): void
+  /** In setup only: resources that are not stored, and can be read and searched, but not changed. */
+  showBeside(resources: BesideResources): void
   /** While the server runs: what the interface consists of, for descriptions of it. */
   readonly outline: InterfaceOutline
   /** True for a type that is not stored as resources, but read at another address. */

@@ -14,7 +14,7 @@ export interface View {
   readonly run: Runners
   readonly reads: Pick<
     VersionStore,
-    'read' | 'vread' | 'history' | 'isCurrent' | 'within' | 'lock' | 'lockAll' | 'advisoryLock'
+    'read' | 'vread' | 'history' | 'firstNumber' | 'isCurrent' | 'within' | 'lock' | 'lockAll' | 'advisoryLock'
   >
   readonly search: SearchReads
   readonly access: AccessEvaluator

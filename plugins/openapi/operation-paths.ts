@@ -1,5 +1,5 @@
 /** The paths of operations, from their declarations. https://hl7.org/fhir/R4/operations.html */
-import { isChanging, type Operation, type OperationParameter } from '../fhir/service.ts'
+import { isPosted, type Operation, type OperationParameter } from '../fhir/service.ts'
 import type { CapabilityStatement } from './capability-statement.ts'
 import { contentOf, type Json, ref } from './components.ts'
 import type { PathTable } from './path-table.ts'
@@ -58,7 +58,7 @@ export const addOperationPaths = (
         responses,
       }
       table.add('POST', `${at}/$${code}`, post)
-      if (!isChanging(operation)) table.add('GET', `${at}/$${code}`, get)
+      if (!isPosted(operation)) table.add('GET', `${at}/$${code}`, get)
     }
   }
 }

@@ -1,7 +1,7 @@
 /** The Definitions service over the tables. */
 import { createHash } from 'node:crypto'
 import { decompress } from './content.ts'
-import type { Definition, Definitions } from './service.ts'
+import type { Definition, DefinitionName, DefinitionNames, DefinitionRows, Definitions } from './service.ts'
 import type { InstalledPackage, PackageTables, StoredDefinition } from './tables.ts'
 import { compareVersions } from './version.ts'
 
@@ -10,6 +10,7 @@ interface Ranked {
   readonly version: string
   /** Of several definitions with one URL, the one with the highest rank is used. */
   readonly rank: number
+  readonly installedAt: number
 }
 
 /**
@@ -22,7 +23,9 @@ const rank = (packages: readonly InstalledPackage[]): ReadonlyMap<number, Ranked
   const sorted = packages.toSorted(
     (one, other) => firsts.get(one.name)! - firsts.get(other.name)! || compareVersions(one.version, other.version),
   )
-  return new Map(sorted.map(({ seq, name, version }, index) => [seq, { name, version, rank: index }]))
+  return new Map(
+    sorted.map(({ seq, name, version, installedAt }, index) => [seq, { name, version, rank: index, installedAt }]),
+  )
 }
 
 const fingerprintOf = (packages: readonly InstalledPackage[]): string =>
@@ -31,7 +34,8 @@ const fingerprintOf = (packages: readonly InstalledPackage[]): string =>
     .digest('hex')
     .slice(0, 32)
 
-export const createDefinitions = (tables: PackageTables): Definitions => {
+/** `database`: where names and texts are read if no transaction is given. */
+export const createDefinitions = (tables: PackageTables, database: DefinitionRows): Definitions & DefinitionNames => {
   let packages: readonly { readonly name: string; readonly version: string }[] = []
   let ranks: ReadonlyMap<number, Ranked> = new Map()
   let fingerprint = fingerprintOf([])
@@ -40,10 +44,12 @@ export const createDefinitions = (tables: PackageTables): Definitions => {
    * The definitions in ascending rank; of those with the same URL and version only the last one. Definitions without a
    * URL are compared by id.
    */
-  const counted = async (rows: readonly StoredDefinition[]): Promise<StoredDefinition[]> => {
+  const counted = async <T extends Pick<StoredDefinition, 'seq' | 'url' | 'version' | 'id'>>(
+    rows: readonly T[],
+  ): Promise<T[]> => {
     // Another process has installed a package since the last refresh.
     if (rows.some(({ seq }) => !ranks.has(seq))) await refresh()
-    const rankOf = ({ seq }: StoredDefinition): number => ranks.get(seq)?.rank ?? -1
+    const rankOf = ({ seq }: T): number => ranks.get(seq)?.rank ?? -1
     const given = new Set<string>()
     return rows
       .toSorted((one, other) => rankOf(one) - rankOf(other))
@@ -91,6 +97,28 @@ export const createDefinitions = (tables: PackageTables): Definitions => {
       const rows = await counted(await tables.find(type, url))
       const found = version === undefined ? rows.at(-1) : rows.find((row) => row.version === version)
       return found === undefined ? undefined : toDefinition(found)
+    },
+    types: () => tables.types(),
+    async names(type, from = database) {
+      const rows = await counted(await tables.names(type, from))
+      return rows.flatMap(({ seq, id, url, version }): DefinitionName | readonly [] => {
+        const held = ranks.get(seq)
+        if (held === undefined) return []
+        return {
+          package: `${held.name}@${held.version}`,
+          id,
+          ...(url === undefined ? {} : { url }),
+          ...(version === undefined ? {} : { version }),
+          installedAt: held.installedAt,
+        }
+      })
+    },
+    async texts(type, names, from = database) {
+      const seqs = new Map([...ranks].map(([seq, { name, version }]) => [`${name}@${version}`, seq]))
+      const keys = names.map((one) => [seqs.get(one.package) ?? -1, one.id] as const)
+      const texts: (string | undefined)[] = names.map(() => undefined)
+      for (const { at, body } of await tables.bodies(type, keys, from)) texts[at] = decompress(body)
+      return texts
     },
     refresh,
   }

@@ -6,7 +6,7 @@ import { packageConformance } from './config.ts'
 import * as errors from './errors.ts'
 import { createProgress } from './progress.ts'
 import { parseRequest } from './request.ts'
-import { Definitions, InstallProgress } from './service.ts'
+import { DefinitionNames, Definitions, InstallProgress } from './service.ts'
 import { createStartup } from './startup.ts'
 import { createTables, PACKAGE_TABLES } from './tables.ts'
 
@@ -15,16 +15,17 @@ export default definePlugin({
   description: 'Installs FHIR packages and answers what they define',
   config: { conformance: packageConformance },
   needs: { db: Database },
-  provides: [Definitions, InstallProgress],
+  provides: [Definitions, DefinitionNames, InstallProgress],
   migrations: [PACKAGE_TABLES],
   errors,
   setup({ config: { conformance }, needs: { db }, provide, busy, clock, random, log }) {
     // Wrong arguments are refused before the database is opened.
     conformance.packages.forEach(parseRequest)
     const tables = createTables(db)
-    const catalog = createDefinitions(tables)
+    const catalog = createDefinitions(tables, db)
     const progress = createProgress()
     provide(Definitions, catalog)
+    provide(DefinitionNames, catalog)
     provide(InstallProgress, progress)
     const startup = createStartup({
       settings: conformance,

@@ -1,5 +1,20 @@
 /** The definitions of all installed packages, read from the database, for other plugins. */
 import { defineService } from '../../kernel/index.ts'
+import type { Database } from '../database/service.ts'
+
+/** Where rows are read: the database, or a transaction, which must not wait for rows that are read outside of it. */
+export type DefinitionRows = Pick<Database, 'all'>
+
+/** A definition without its text. */
+export interface DefinitionName {
+  /** `name@version` of the package that holds it. */
+  readonly package: string
+  readonly id: string
+  readonly url?: string
+  readonly version?: string
+  /** When its package was installed, milliseconds since the epoch. */
+  readonly installedAt: number
+}
 
 /** One conformance or terminology resource of a package. */
 export interface Definition {
@@ -37,6 +52,20 @@ export interface Definitions {
 }
 
 export const Definitions = defineService<Definitions>('packages.definitions')
+
+/** The same definitions by their names, for who shows them without keeping their texts. */
+export interface DefinitionNames {
+  /** That of `Definitions`. */
+  readonly fingerprint: string
+  /** Resource types of which there are definitions. */
+  types(): Promise<readonly string[]>
+  /** The names of all that `Definitions.all` gives, in the same order. `from` defaults to the database. */
+  names(type: string, from?: DefinitionRows): Promise<readonly DefinitionName[]>
+  /** The texts of some of them, in the order given. Undefined for one whose package was replaced meanwhile. */
+  texts(type: string, names: readonly DefinitionName[], from?: DefinitionRows): Promise<readonly (string | undefined)[]>
+}
+
+export const DefinitionNames = defineService<DefinitionNames>('packages.names')
 
 /** A step of an installation, to show progress. Sizes in bytes, times in milliseconds. */
 export type InstallStep =

@@ -3,6 +3,7 @@
  */
 import { type Database, sql } from '../database/service.ts'
 import type { CompressedDefinition } from './content.ts'
+import type { DefinitionRows } from './service.ts'
 
 export interface InstalledPackage {
   /** Order of installation. */
@@ -28,6 +29,8 @@ export interface StoredDefinition extends CompressedDefinition {
   readonly seq: number
 }
 
+export type StoredName = Omit<StoredDefinition, 'body' | 'type'>
+
 export interface PackageTables {
   /** In the order of installation. */
   packages(): Promise<readonly InstalledPackage[]>
@@ -39,6 +42,16 @@ export interface PackageTables {
   /** In the order of installation. */
   all(type: string): Promise<readonly StoredDefinition[]>
   find(type: string, url: string): Promise<readonly StoredDefinition[]>
+  /** Resource types of which there are definitions. */
+  types(): Promise<readonly string[]>
+  /** Without bodies, in the order of installation. */
+  names(type: string, from: DefinitionRows): Promise<readonly StoredName[]>
+  /** The bodies of definitions, by the `seq` of their package and their id. `at` is the place in the list. */
+  bodies(
+    type: string,
+    keys: readonly (readonly [seq: number, id: string])[],
+    from: DefinitionRows,
+  ): Promise<readonly { readonly at: number; readonly body: Uint8Array }[]>
 }
 
 const SELECT_PACKAGES = sql(
@@ -69,6 +82,19 @@ const SELECT_URL = sql(
   'packages.url',
   `SELECT ${COLUMNS} FROM definition WHERE url = ? AND type = ? ORDER BY package, id`,
 )
+
+const SELECT_TYPES = sql('packages.types', 'SELECT DISTINCT type FROM definition ORDER BY type')
+const SELECT_NAMES = sql(
+  'packages.names',
+  'SELECT package AS seq, id, url, version FROM definition WHERE type = ? ORDER BY package, id',
+)
+// The second parameter is JSON, [[package, id], …].
+const SELECT_BODIES = sql('packages.bodies', {
+  sqlite:
+    "SELECT w.key AS at, d.body AS body FROM json_each(?) w CROSS JOIN definition d WHERE d.type = ? AND d.package = w.value ->> '$[0]' AND d.id = w.value ->> '$[1]'",
+  postgres:
+    'SELECT (w.at - 1)::int AS at, d.body AS body FROM jsonb_array_elements(?::jsonb) WITH ORDINALITY AS w(pair, at) JOIN definition d ON d.type = ? AND d.package = (w.pair ->> 0)::int AND d.id = w.pair ->> 1',
+})
 
 interface PackageRow {
   readonly seq: number
@@ -145,6 +171,16 @@ export const createTables = (db: Database): PackageTables => ({
   },
   async find(type, url) {
     return (await db.all<DefinitionRow>(SELECT_URL, [url, type])).map(toDefinition)
+  },
+  async types() {
+    return (await db.all<{ type: string }>(SELECT_TYPES, [])).map(({ type }) => type)
+  },
+  async names(type, from) {
+    const rows = await from.all<Omit<DefinitionRow, 'body' | 'type'>>(SELECT_NAMES, [type])
+    return rows.map(({ seq, id, url, version }) => ({ seq, id, url: url ?? undefined, version: version ?? undefined }))
+  },
+  async bodies(type, keys, from) {
+    return from.all(SELECT_BODIES, [JSON.stringify(keys), type])
   },
 })
 

@@ -100,7 +100,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
   const gate = createLayoutGate({ database, registry, clock })
   const backfill = createBackfill({ database, registry, rows: index, types, clock, gate })
   const backfillWorker = createBackfillWorker({
-    ...{ registry, backfill, clock, log, shared },
+    ...{ registry, backfill, words: fullText, clock, log, shared },
     fills: !database.isReader,
   })
   const catchUp = async (names: readonly string[]): Promise<boolean> => {
@@ -151,7 +151,7 @@ export const openSearch = async (parts: SearchParts): Promise<Search> => {
       codeSystemsOf,
       impliedSystemsOf,
       referenceJoins,
-      fullTextMode: parts.fullTextMode,
+      fullText,
       terminology: terms,
       isInside: !isCommitted,
     } as const

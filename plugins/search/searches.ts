@@ -15,6 +15,8 @@ import { SEARCH_PARAMETER } from './index/posted-parameters.ts'
 import type { Reindexing } from './index/reindexing.ts'
 import { openSearch, type Search } from './open-search.ts'
 import { createReadAsOf, type ReadAsOf } from './plan/as-of.ts'
+import type { BesideSource } from './plan/beside/beside-source.ts'
+import { createBeside } from './plan/beside/beside-subjects.ts'
 import type { WatchPlans } from './plan/plan-summary.ts'
 import type { SearchView } from './plan/search-view.ts'
 import type { CodeExpander } from './query/code-expander.ts'
@@ -23,8 +25,11 @@ import { createSearchReads, type SearchReads } from './search-reads.ts'
 
 export interface OpenedSearches {
   readonly search: Search
-  /** Makes the searches. `page`: the default number of entries on a page, and the most that `_count` may request. */
-  reads(page: SearchView['page']): SearchReads
+  /**
+   * Makes the searches. `page`: the default number of entries on a page, and the most that `_count` may request. `beside`:
+   * what searches with `SearchQuery.beside` show as well.
+   */
+  reads(page: SearchView['page'], beside?: BesideSource): SearchReads
   readonly access: AccessEvaluator
   readonly references: References
   /** Finds the patients whose data a resource is. */
@@ -97,6 +102,7 @@ export const createSearches = (): LateSearches => {
     observer: {
       write: (transaction, next, resource, previous, findings) =>
         written().observer.write(transaction, next, resource, previous, findings),
+      erase: (transaction, versions) => written().observer.erase?.(transaction, versions),
       committed: (versions) => written().observer.committed(versions),
       lookAgain: async () => written().observer.lookAgain?.(),
       patients: (change, ownUrl) => written().observer.patients(change, ownUrl),
@@ -155,7 +161,11 @@ export const createSearches = (): LateSearches => {
       const isEmbedded = database.kind !== 'postgres'
       opened = {
         search,
-        reads: (page) => createSearchReads({ search, store, catalog, clock, page }),
+        reads: (page, beside) =>
+          createSearchReads({
+            ...{ search, store, catalog, clock, page },
+            beside: beside === undefined ? undefined : createBeside(beside, registry),
+          }),
         access: createAccessEvaluator({ search, store, now: () => clock.now(), types, referenceWalker: links }),
         references: createReferences({ referenceWalker: links, registry, types: store.types, isEmbedded }),
         patients,

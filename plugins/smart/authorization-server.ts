@@ -6,6 +6,7 @@ import type { Database } from '../database/service.ts'
 import type { Resources } from '../fhir/service.ts'
 import type { AuthFailureLimit } from '../limits/service.ts'
 import type { ProviderLogin } from '../oidc/service.ts'
+import type { RegisteredClients } from '../subscriptions/service.ts'
 import { type BearerCallers, createBearerCallers } from './bearer/bearer-callers.ts'
 import { createAuthenticateClient } from './client-auth/authenticate-client.ts'
 import { createCheckAssertion } from './client-auth/client-assertion.ts'
@@ -52,6 +53,7 @@ export interface AuthorizationServerParts
 export interface AuthorizationServer {
   readonly bearer: BearerCallers
   readonly apps: WebApps
+  readonly registered: RegisteredClients
   /** Routes of the discovery documents and the public keys. Clients may cache the answers. */
   readonly discovery: FastifyPluginCallback
   /** Routes of the OAuth endpoints. */
@@ -90,6 +92,7 @@ export const createAuthorizationServer = (parts: AuthorizationServerParts): Auth
   return {
     bearer,
     apps,
+    registered: { isActive: async (id) => (await stored.find(id)) !== undefined },
     discovery: discoveryRoutes({ keys, hasLogin }),
     login: hasLogin ? loginRoutes({ ...parts, clients, sessions, bearer }) : undefined,
     endpoints: (app, _options, done) => {

@@ -6,6 +6,7 @@ import { Fhir, Resources } from '../fhir/service.ts'
 import { Limits } from '../limits/service.ts'
 import { Model } from '../model/service.ts'
 import { ProviderLogin } from '../oidc/service.ts'
+import { RegisteredClients } from '../subscriptions/service.ts'
 import { createAuthorizationServer } from './authorization-server.ts'
 import { recheckOnPublication } from './bearer/recheck-on-publication.ts'
 import { refuseTokenInUrl } from './bearer/refuse-token-in-url.ts'
@@ -25,7 +26,7 @@ export default definePlugin({
   config: { smart: smartSection, server: Type.Object({}) },
   needs: { database: Database, feed: ChangeFeed, fhir: Fhir, model: Model, resources: Resources },
   uses: [Limits, ProviderLogin],
-  provides: [WebApps],
+  provides: [WebApps, RegisteredClients],
   migrations: smartMigrations,
   errors: errorTable,
   commands: { smart: async () => (await import('./commands/smart.ts')).default },
@@ -34,7 +35,7 @@ export default definePlugin({
     const { config, needs, hooks, optional, routes, run, clock, random, log } = host
     const { database, feed, fhir, model, resources } = needs
     checkBind(config.server as { bind: string; public_url?: string }, config.smart)
-    const { bearer, apps, discovery, endpoints, login, lifecycle } = createAuthorizationServer({
+    const { bearer, apps, registered, discovery, endpoints, login, lifecycle } = createAuthorizationServer({
       ...{ database, resources, run, clock, random, log, smart: config.smart },
       request: host.request,
       tellOperator: host.tellOperator,
@@ -43,6 +44,7 @@ export default definePlugin({
       installedScopes: createInstalledScopes({ model, resources: () => resources }),
     })
     host.provide(WebApps, apps)
+    host.provide(RegisteredClients, registered)
     recheckOnPublication(feed, bearer)
     fhir.describe({ security: securityStatement(login !== undefined) })
     hooks.beforeRequest.tap('no token in the URL', refuseTokenInUrl)

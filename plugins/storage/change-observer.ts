@@ -18,6 +18,11 @@ export interface ChangeObserver {
     previous: StoredVersion | undefined,
     findings?: Findings | undefined,
   ): MaybePromise<void>
+  /**
+   * Called in the transaction that erases superseded versions, with those that have content: removes what was derived from them
+   * and is not removed when they are superseded.
+   */
+  erase?(transaction: Transaction, versions: readonly StoredVersion[]): MaybePromise<void>
   /** Called after COMMIT with the versions that the transaction has written. */
   committed(versions: readonly StoredVersion[]): void
   /**

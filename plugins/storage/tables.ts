@@ -147,6 +147,14 @@ export const archiveCurrent = sql(
   'fhir.archive',
   'INSERT INTO history (rid, ver, type, upd, flags, body) SELECT rid, ver, type, upd, flags, body FROM resource WHERE rid = ?',
 )
+/** Superseded versions behind a number, a few at once: their bodies may be large. */
+export const readPastVersions = sql(
+  'fhir.past',
+  'SELECT rid, ver, upd, flags, body FROM history WHERE rid = ? AND ver > ? ORDER BY ver LIMIT 10',
+)
+export const erasePastVersions = sql('fhir.erase-past', 'DELETE FROM history WHERE rid = ? AND ver <= ?')
+/** The number of the first version that was not erased. */
+export const readFirstNumber = sql('fhir.first-number', 'SELECT min(ver) AS ver FROM history WHERE rid = ?')
 export const updateResource = sql(
   'fhir.update',
   'UPDATE resource SET ver = ?, upd = ?, flags = ?, body = ? WHERE rid = ?',

@@ -12,6 +12,7 @@ import {
   nextWriter,
   readCurrent,
   readCurrentNumber,
+  readFirstNumber,
   readNewestKeys,
   readSuperseded,
   type VersionRow,
@@ -40,6 +41,8 @@ export interface Reads {
   /** One version by its number; undefined if there is none. */
   vread(type: string, id: string, version: number): Promise<StoredVersion | undefined>
   history(query: HistoryQuery, signal: AbortSignal): Promise<HistoryPage>
+  /** The number of the first version of the resource that is there: earlier ones were erased. */
+  firstNumber(current: StoredVersion): MaybePromise<number>
   /** Whether the version is still the current one. Does not read the content. */
   isCurrent(version: StoredVersion): MaybePromise<boolean>
 }
@@ -125,6 +128,10 @@ export const openVersionStore = async ({
   }
   const isCurrentIn = (source: Pick<RowSource, 'get'>, { rid, version }: StoredVersion): MaybePromise<boolean> =>
     chain(source.get<Pick<VersionRow, 'ver'>>(readCurrentNumber, [rid]), (row) => row?.ver === version)
+  const firstNumberIn = (source: Pick<RowSource, 'get'>, { rid, version }: StoredVersion): MaybePromise<number> =>
+    version === 1
+      ? 1
+      : chain(source.get<{ readonly ver: number | null }>(readFirstNumber, [rid]), (row) => row?.ver ?? version)
   const vreadFrom =
     (source: Pick<RowSource, 'get'>, readCurrently: Reads['read']): Reads['vread'] =>
     async (type, id, version) => {
@@ -146,6 +153,7 @@ export const openVersionStore = async ({
     vread: vreadFrom(database, read),
     history: (query, signal) => history(database, query, signal),
     ...createReadsSeveral(database, codes),
+    firstNumber: (current) => firstNumberIn(database, current),
     isCurrent(version) {
       const cached = versionCache.getCurrent(`${version.type}/${version.id}`)
       return cached === undefined ? isCurrentIn(database, version) : cached.version === version.version
@@ -159,6 +167,7 @@ export const openVersionStore = async ({
         vread: vreadFrom(transaction, readHere),
         history: (query, signal) => history(source, query, signal),
         ...createReadsSeveral(source, codes),
+        firstNumber: (current) => firstNumberIn(transaction, current),
         isCurrent: (version) => isCurrentIn(transaction, version),
       }
       return Object.assign(Object.create(store), reads)

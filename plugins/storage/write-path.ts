@@ -8,6 +8,7 @@ import { createApplyChange } from './apply-change.ts'
 import type { Changed, CurrentChange } from './change.ts'
 import type { ChangeObserver } from './change-observer.ts'
 import { createConfirmation } from './confirmation.ts'
+import { createErasePast } from './erase-past.ts'
 import type { LargeVersions } from './large-versions.ts'
 import { createNotifyChanges } from './notify-changes.ts'
 import type { IssuesOf } from './throw-first.ts'
@@ -63,6 +64,7 @@ export const createWritePath = ({ store, run, observer, checks, large }: WriterP
   return {
     /** Applies one change. Throws 4xx; the caller must then roll back the transaction. */
     apply: createApplyChange(store, observer, large),
+    erasePast: createErasePast(store, observer),
     /** Runs the checks without the hooks. Throws 4xx. */
     confirm: confirmation.confirm,
     /** To be called when all changes of a transaction were applied: runs the checks, then the hooks. Throws 4xx. */

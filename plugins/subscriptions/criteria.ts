@@ -1,35 +1,42 @@
-/** Decides whether a version matches the criteria of a Subscription, within what its owner might see. */
+/**
+ * Finds the Subscriptions whose criteria a version matches, within what their owners might see. Criteria that a single resource
+ * decides are filed by keys, so a version is tested against few of them; the others are searched for.
+ */
 import { isServerError } from '../../kernel/index.ts'
 import type { Matcher, MatchSubject, Session, SessionReads } from '../fhir/service.ts'
+import { createFiledMatchers } from '../search/service.ts'
 import type { OwnerSession } from './owner-session.ts'
 import type { ChangeRow, StateRow } from './tables.ts'
 
 interface Compiled {
-  readonly version: number
+  of: StateRow
   readonly query: string
   readonly session: Session
   /** Null where only a search can decide. */
   readonly matcher: Matcher | null
 }
+type Decided = Compiled & { readonly matcher: Matcher }
 
-/** A version that is compared with Subscriptions; read once for all of them. */
-export interface ComparedVersion {
-  readonly change: ChangeRow
-  /** Undefined where the version does not exist any more. */
-  subject(): Promise<MatchSubject | undefined>
-}
+/** Criteria that cannot be used any more: 4xx, or a restriction that is malformed by now. */
+export type Unusable = (of: StateRow, error: unknown) => Promise<void>
 
 export interface Criteria {
-  compared(change: ChangeRow): ComparedVersion
-  /** Throws 4xx and 500 where the criteria cannot be used any more. */
-  matches(of: StateRow, version: ComparedVersion): Promise<boolean>
-  /** Drops the compiled criteria of all Subscriptions but these. */
-  keepOnly(ids: ReadonlySet<string>): void
+  /**
+   * Compiles the criteria of these Subscriptions and forgets those of all others. To be called again where `areCurrent` is
+   * false.
+   */
+  prepare(active: readonly StateRow[]): Promise<void>
+  /** False when search parameters or value sets have changed since. */
+  readonly areCurrent: boolean
+  /** Those Subscriptions that began before the change and match it. */
+  matching(change: ChangeRow): Promise<readonly StateRow[]>
 }
 
 export interface CriteriaParts {
   readonly server: Pick<SessionReads, 'read' | 'subject'>
   readonly ownerSession: OwnerSession
+  /** Called for criteria that throw. What it throws itself is thrown on. */
+  readonly unusable: Unusable
 }
 
 /** Reads the criteria of the active version, which is a later one than that of the request. */
@@ -40,51 +47,79 @@ const queryOf = async (server: CriteriaParts['server'], { id, version }: StateRo
   return mark === -1 ? '' : text.slice(mark + 1)
 }
 
-export const createCriteria = ({ server, ownerSession }: CriteriaParts): Criteria => {
+/** True where the version is the current one and matches. An older one is skipped, because a later change is compared too. */
+const isFound = async ({ session, query }: Compiled, { type, id, version }: ChangeRow): Promise<boolean> => {
+  const { matches } = await session.search(type, `${query}${query === '' ? '' : '&'}_id=${id}`)
+  return matches.some((one) => one.version === version)
+}
+
+const isDecided = (one: Compiled): one is Decided => one.matcher !== null
+
+export const createCriteria = ({ server, ownerSession, unusable }: CriteriaParts): Criteria => {
   const compiled = new Map<string, Compiled>()
-  const compile = async (of: StateRow): Promise<Compiled> => {
-    const known = compiled.get(of.id)
-    if (known?.version === of.version && known.matcher?.meaning.isCurrent !== false) return known
-    const query = known?.version === of.version ? known.query : await queryOf(server, of)
-    const session = ownerSession(of)
-    const made = { version: of.version, query, session, matcher: await session.matches(of.type, query) }
-    compiled.set(of.id, made)
-    return made
+  const filed = createFiledMatchers<Decided>()
+
+  const drop = (one: Compiled): void => {
+    compiled.delete(one.of.id)
+    if (isDecided(one)) filed.remove(one)
   }
-  /** True where the version is the current one and matches. An older one is skipped, because a later change is compared too. */
-  const isFound = async ({ session, query }: Compiled, { type, id, version }: ChangeRow): Promise<boolean> => {
-    const { matches } = await session.search(type, `${query}${query === '' ? '' : '&'}_id=${id}`)
-    return matches.some((one) => one.version === version)
+  const compile = async (of: StateRow, known: Compiled | undefined): Promise<void> => {
+    const query = known?.query ?? (await queryOf(server, of))
+    const session = ownerSession(of)
+    const made = { of, query, session, matcher: await session.matches(of.type, query) }
+    compiled.set(of.id, made)
+    if (isDecided(made)) filed.add(made)
+  }
+  const prepareOne = async (of: StateRow): Promise<void> => {
+    const there = compiled.get(of.id)
+    const known = there?.of.version === of.version ? there : undefined
+    if (known !== undefined && known.matcher?.meaning.isCurrent !== false) {
+      known.of = of
+      return
+    }
+    if (there !== undefined) drop(there)
+    try {
+      await compile(of, known)
+    } catch (error) {
+      await unusable(of, error)
+    }
+  }
+  const subjectOf = async ({ type, id, version }: ChangeRow): Promise<MatchSubject | undefined> => {
+    if (!filed.has(type)) return undefined
+    try {
+      const one = await server.read(type, id, version)
+      return server.subject(one, one.parse())
+    } catch (error) {
+      // The version does not exist any more.
+      if (isServerError(error) && error.status < 500) return undefined
+      throw error
+    }
   }
   return {
-    compared(change) {
-      const { type, id, version } = change
-      let read: Promise<MatchSubject | undefined> | undefined
-      const make = async (): Promise<MatchSubject | undefined> => {
+    async prepare(active) {
+      const ids = new Set(active.map(({ id }) => id))
+      for (const one of [...compiled.values()]) if (!ids.has(one.of.id)) drop(one)
+      for (const of of active) await prepareOne(of)
+    },
+    get areCurrent() {
+      for (const { matcher } of compiled.values()) if (matcher?.meaning.isCurrent === false) return false
+      return true
+    },
+    async matching(change) {
+      const subject = await subjectOf(change)
+      const found: StateRow[] = []
+      if (subject !== undefined)
+        for (const { of, matcher } of filed.find(change.type, undefined, subject.keys))
+          if (of.since < change.seq && matcher.test(subject)) found.push(of)
+      for (const one of compiled.values()) {
+        if (one.matcher !== null || one.of.type !== change.type || one.of.since >= change.seq) continue
         try {
-          const one = await server.read(type, id, version)
-          return server.subject(one, one.parse())
+          if (await isFound(one, change)) found.push(one.of)
         } catch (error) {
-          if (isServerError(error) && error.status < 500) return undefined
-          throw error
+          await unusable(one.of, error)
         }
       }
-      return {
-        change,
-        subject() {
-          read ??= make()
-          return read
-        },
-      }
-    },
-    async matches(of, version) {
-      const made = await compile(of)
-      if (made.matcher === null) return isFound(made, version.change)
-      const subject = await version.subject()
-      return subject !== undefined && made.matcher.test(subject)
-    },
-    keepOnly(ids) {
-      for (const id of compiled.keys()) if (!ids.has(id)) compiled.delete(id)
+      return found
     },
   }
 }

@@ -8,6 +8,7 @@ import { subscriptionsSection } from './config.ts'
 import { endAll } from './end-all.ts'
 import * as errors from './errors.ts'
 import { PURPOSE } from './own-request.ts'
+import { RegisteredClients } from './service.ts'
 import { setUpSubscriptions } from './set-up-subscriptions.ts'
 import { subscriptionMigrations } from './tables.ts'
 import { createWriteStatus } from './write-status.ts'
@@ -17,7 +18,7 @@ export default definePlugin({
   description: 'FHIR R4 Subscriptions: rest-hooks and WebSockets',
   config: { subscriptions: subscriptionsSection },
   needs: { database: Database, fhir: Fhir, resources: Resources },
-  uses: [Limits],
+  uses: [Limits, RegisteredClients],
   migrations: subscriptionMigrations,
   errors,
   setup(host) {
@@ -28,6 +29,7 @@ export default definePlugin({
       return setUpSubscriptions({
         ...{ settings, database, fhir, resources, hooks, routes, identify, request, serves, clock, log },
         limits: optional(Limits),
+        clients: optional(RegisteredClients),
       })
     fhir.check(refusingCheck)
     const server = resources.as({ kind: 'internal', purpose: PURPOSE })

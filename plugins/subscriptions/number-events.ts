@@ -4,7 +4,7 @@
  */
 import { type Clock, createPause, isServerError, type Logger, RestrictionMalformed } from '../../kernel/index.ts'
 import type { Database, Transaction } from '../database/service.ts'
-import type { Criteria } from './criteria.ts'
+import { type CriteriaParts, createCriteria } from './criteria.ts'
 import {
   type ChangeRow,
   deleteChanges,
@@ -22,9 +22,8 @@ const RETRY_MS = 1_000
 const LOOK_MS = 5_000
 const MAX_WAITING = 100_000 // notifications of a Subscription
 
-export interface NumberEventsParts {
+export interface NumberEventsParts extends Pick<CriteriaParts, 'server' | 'ownerSession'> {
   readonly database: Database
-  readonly criteria: Criteria
   readonly writeStatus: WriteStatus
   /** Events of these Subscriptions were stored and are to be sent. */
   readonly onEvents: (subscriptions: readonly string[]) => void
@@ -47,35 +46,30 @@ interface Matched {
 }
 
 export const createNumberEvents = (parts: NumberEventsParts): NumberEvents => {
-  const { database, criteria, writeStatus, onEvents, ping, clock, log } = parts
+  const { database, server, ownerSession, writeStatus, onEvents, ping, clock, log } = parts
   const bell = createBell(clock)
   let isStopping = false
   let running: Promise<void> | undefined
 
-  /** Tests the criteria. Where they cannot be used any more, the Subscription ends. */
-  const isMatch = async (of: StateRow, version: ReturnType<Criteria['compared']>): Promise<boolean> => {
-    try {
-      return await criteria.matches(of, version)
-    } catch (error) {
-      const isOver = isServerError(error) && (error.status < 500 || error.key === RestrictionMalformed.key)
-      if (!isOver) throw error
-      log.warn({ err: error, subscription: of.id }, 'the criteria of a Subscription cannot be used any more')
-      await writeStatus(of, 'error', `The criteria cannot be used any more: ${error.message}`)
-      return false
-    }
+  /** Criteria that cannot be used any more end their Subscription. */
+  const unusable = async (of: StateRow, error: unknown): Promise<void> => {
+    const isOver = isServerError(error) && (error.status < 500 || error.key === RestrictionMalformed.key)
+    if (!isOver) throw error
+    log.warn({ err: error, subscription: of.id }, 'the criteria of a Subscription cannot be used any more')
+    await writeStatus(of, 'error', `The criteria cannot be used any more: ${error.message}`)
   }
+  const criteria = createCriteria({ server, ownerSession, unusable })
   const matchAll = async (changes: readonly ChangeRow[]): Promise<readonly Matched[]> => {
     const now = clock.now()
     const active = (await database.all<StateRow>(readRunning, [])).filter(
       ({ status, ends }) => status === 'active' && (ends === 0 || ends > now),
     )
-    criteria.keepOnly(new Set(active.map(({ id }) => id)))
+    await criteria.prepare(active)
     const matched = new Map<string, Matched>()
     const pause = createPause()
     for (const change of changes) {
-      const version = criteria.compared(change)
-      for (const of of active) {
-        if (of.type !== change.type || change.seq <= of.since || !(await isMatch(of, version))) continue
+      if (!criteria.areCurrent) await criteria.prepare(active)
+      for (const of of await criteria.matching(change)) {
         const own = matched.get(of.id) ?? { of, changes: [] }
         own.changes.push(change)
         matched.set(of.id, own)

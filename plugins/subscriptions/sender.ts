@@ -1,8 +1,9 @@
 /** Activates one Subscription, and sends the notifications of a rest-hook in their order, one at a time. */
-import type { Clock, Logger } from '../../kernel/index.ts'
+import type { Caller, Clock, Logger } from '../../kernel/index.ts'
 import type { RequestedSubscription } from './read-subscription.ts'
 import { createRequestReader, type RequestReaderParts } from './request-reader.ts'
 import { createSendEvent, type SendEventParts } from './send-event.ts'
+import type { RegisteredClients } from './service.ts'
 import { deleteEvent, type EventRow, readEvents, readState, type StateRow, setDelivered, setFailing } from './tables.ts'
 import { createBell } from './wait-for.ts'
 
@@ -16,6 +17,8 @@ const RELAXED = Object.freeze({ asynchronousCommit: true })
 export interface SenderParts extends SendEventParts, RequestReaderParts {
   /** Milliseconds for which notifications are repeated. */
   readonly retryMs: number
+  /** Undefined where clients are not registered. */
+  readonly clients: RegisteredClients | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -37,7 +40,7 @@ type Next = 'at once' | 'when woken' | 'after a pause'
 const after = (hasWritten: boolean): Next => (hasWritten ? 'at once' : 'after a pause')
 
 export const startSender = (parts: SenderParts, id: string): Sender => {
-  const { database, send, writeStatus, retryMs, clock, log } = parts
+  const { database, send, writeStatus, retryMs, clients, clock, log } = parts
   const controller = new AbortController()
   const { signal } = controller
   const bell = createBell(clock)
@@ -61,6 +64,10 @@ export const startSender = (parts: SenderParts, id: string): Sender => {
     }
     tries += 1
     return 'after a pause'
+  }
+  const hasOwner = async (row: StateRow): Promise<boolean> => {
+    const { client } = JSON.parse(row.caller) as Caller
+    return clients === undefined || client === undefined || clients.isActive(client)
   }
   const begin = async (row: StateRow, asked: RequestedSubscription): Promise<Next> => {
     if (asked.channel === 'rest-hook' && !asked.hasPayload) {
@@ -93,6 +100,7 @@ export const startSender = (parts: SenderParts, id: string): Sender => {
     const row = await database.get<StateRow>(readState, [id])
     if (row === undefined || (row.status !== 'requested' && row.status !== 'active')) return undefined
     if (row.ends !== 0 && row.ends <= clock.now()) return after(await writeStatus(row, 'off'))
+    if (!(await hasOwner(row))) return after(await writeStatus(row, 'error', 'Its client is not registered any more.'))
     const asked = await readRequest(row)
     if (asked === undefined) return 'after a pause'
     if (row.status === 'requested') return begin(row, asked)

@@ -8,12 +8,12 @@ import { createAllowedHosts } from './allowed-hosts.ts'
 import { createBoundSockets } from './bound-sockets.ts'
 import { createChangeIntake } from './change-intake.ts'
 import { createFoundRulings, createSubscriptionCheck } from './check-subscription.ts'
-import { createCriteria } from './criteria.ts'
 import { createNumberEvents } from './number-events.ts'
 import { PURPOSE } from './own-request.ts'
 import { createOwnerSession } from './owner-session.ts'
 import { createSendNotification } from './send-notification.ts'
 import { createSenders } from './senders.ts'
+import type { RegisteredClients } from './service.ts'
 import { statusOperation } from './status-operation.ts'
 import { webSocketRoute } from './web-socket-route.ts'
 import { createWriteStatus } from './write-status.ts'
@@ -29,6 +29,8 @@ export interface SubscriptionsParts {
   readonly fhir: Fhir
   readonly resources: Resources
   readonly limits: Limits | undefined
+  /** Undefined where clients are not registered. */
+  readonly clients: RegisteredClients | undefined
   readonly hooks: Pick<Hooks, 'onWrite'>
   readonly routes: (plugin: FastifyPluginCallback) => void
   readonly identify: Host['identify']
@@ -39,7 +41,8 @@ export interface SubscriptionsParts {
 }
 
 export const setUpSubscriptions = (parts: SubscriptionsParts): Lifecycle => {
-  const { settings, database, fhir, resources, limits, hooks, routes, identify, request, serves, clock, log } = parts
+  const { settings, database, fhir, resources, limits, clients, hooks, routes, identify, request, serves } = parts
+  const { clock, log } = parts
   const { rest_hook_hosts: listed, rest_hook_http: allowsHttp, websocket: hasWebSocket } = settings
   const hosts = listed.length === 0 ? undefined : createAllowedHosts(listed, allowsHttp)
   const rules = { hosts, hasWebSocket }
@@ -53,11 +56,11 @@ export const setUpSubscriptions = (parts: SubscriptionsParts): Lifecycle => {
   const sockets = createBoundSockets()
   const send = createSendNotification(hosts ?? createAllowedHosts([], false), clock)
   const senders = createSenders({
-    ...{ database, server, ownerSession, rules, send, writeStatus, clock, log },
+    ...{ database, server, ownerSession, clients, rules, send, writeStatus, clock, log },
     retryMs: settings.retry_minutes * 60_000,
   })
   const events = createNumberEvents({
-    ...{ database, criteria: createCriteria({ server, ownerSession }), writeStatus, clock, log },
+    ...{ database, server, ownerSession, writeStatus, clock, log },
     onEvents: senders.wake,
     ping: sockets.ping,
   })

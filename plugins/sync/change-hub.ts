@@ -6,10 +6,10 @@
  */
 import type { Logger } from '../../kernel/index.ts'
 import type { Matcher, SessionReads } from '../fhir/service.ts'
+import { createFiledMatchers } from '../search/service.ts'
 import { createChangeQueue, type Processed } from './change-queue.ts'
 import type { Change, ChangeSource, Listening } from './change-source.ts'
 import { createDeliverChange } from './deliver-change.ts'
-import { createFiledQueries } from './filed-queries.ts'
 import type { PatientsOf } from './judged-change.ts'
 import { createMissedChanges, type MissedChanges } from './missed-changes.ts'
 import type { Receiver, ResetReason, Shared } from './receiver.ts'
@@ -52,7 +52,7 @@ export interface ChangeHubParts {
 }
 
 export const createChangeHub = ({ source, subject, patientsOf, keepRows, log }: ChangeHubParts): ChangeHub => {
-  const filed = createFiledQueries<Shared>()
+  const filed = createFiledMatchers<Shared>()
   const shared = new Map<string, Shared>()
   /** Looked at each second, so that thousands of queries need not be. */
   const byMeaning = new Map<Matcher['meaning'], Set<Shared>>()

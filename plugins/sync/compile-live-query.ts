@@ -40,7 +40,7 @@ export const compileLiveQuery = async (
   const matcher = await session.matches(type, text)
   const restrictions = matcher?.restrictions ?? ruling
   const scope = `${type}?${text}\n${JSON.stringify(restrictions)}`
-  const positions = seal.of(createHash('sha256').update(`${caller}\n${scope}`).digest())
+  const positions = seal.of(createHash('sha256').update(`${caller}\n${scope}`).digest('base64'))
   if (matcher === null) {
     if (hub.costly.asked >= MAX_ASKED) throw QueryTooCostly(MAX_ASKED, 'only a whole search can decide')
     return new AskedQuery({ id, type, text, restrictions, positions, hub, outlet, clock, onError })

@@ -29,6 +29,11 @@ interface Open {
 
 type Subscribe = Extract<FromClient, { op: 'subscribe' }>
 
+/** Made apart from the message that it belongs to, whose scope it would retain. */
+const releaseOnce = (releases: (() => void)[]) => (): void => {
+  for (const one of releases.splice(0)) one()
+}
+
 const instant = (ms: number): string => new Date(ms).toISOString()
 
 export class Connection implements Outlet {
@@ -103,9 +108,7 @@ export class Connection implements Outlet {
   async #subscribe({ id, query: text, resume }: Subscribe): Promise<void> {
     if (this.#queries.has(id)) return this.#refuse(QueryTwice(id), id, false)
     const releases: (() => void)[] = []
-    const release = (): void => {
-      for (const one of releases.splice(0)) one()
-    }
+    const release = releaseOnce(releases)
     try {
       releases.push(this.#parts.openQuery())
       if (this.#limited !== undefined) releases.push(this.#limited.openQuery())

@@ -1,13 +1,13 @@
 /** Judges a change by the version before and by the one after, and delivers it to the queries that it concerns. */
 import type { MatchSubject, SessionReads } from '../fhir/service.ts'
+import type { FiledMatchers } from '../search/service.ts'
 import type { Processed } from './change-queue.ts'
 import type { Versions } from './change-source.ts'
-import type { FiledQueries } from './filed-queries.ts'
 import { type PatientsOf, type ResourceDelta, toResourceDelta } from './judged-change.ts'
 import type { Shared } from './receiver.ts'
 
 export const createDeliverChange = (
-  filed: Pick<FiledQueries<Shared>, 'find'>,
+  filed: Pick<FiledMatchers<Shared>, 'find'>,
   subject: SessionReads['subject'],
   patientsOf: PatientsOf,
 ): ((versions: Versions, at: Processed) => void) => {

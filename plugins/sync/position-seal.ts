@@ -28,8 +28,8 @@ export interface QuerySeal {
 }
 
 export interface PositionSeal {
-  /** `scope`: the query, the ruling and the caller. */
-  of(scope: Buffer): QuerySeal
+  /** `scope`: a text for the query, the ruling and the caller. */
+  of(scope: string): QuerySeal
 }
 
 const encode = ({ place: { epoch, seq, within, term }, isLoose }: Position): Buffer => {
@@ -80,6 +80,36 @@ const openPart = (key: Buffer, about: Buffer, text: string): Position | undefine
 const isOfBefore = ({ place }: Position, { place: began }: Position): boolean =>
   place.epoch < began.epoch || (place.epoch === began.epoch && place.term === began.term && isBehind(began, place))
 
+/** A class, because there are thousands of them and closures would each retain their scope. */
+class SealOfQuery implements QuerySeal {
+  readonly #key: () => Buffer
+  readonly #sealOnce: (position: Position) => string
+  readonly #scope: string
+  #own: string | undefined
+
+  constructor(key: () => Buffer, sealOnce: (position: Position) => string, scope: string) {
+    this.#key = key
+    this.#sealOnce = sealOnce
+    this.#scope = scope
+  }
+
+  get #about(): Buffer {
+    return Buffer.from(this.#scope)
+  }
+
+  seal(position: Position): string {
+    this.#own ??= sealPart(this.#key(), this.#about, position)
+    return `${this.#sealOnce(position)}${this.#own}`
+  }
+
+  open(at: string): Position | undefined {
+    if (at.length !== PART_CHARACTERS * 2) return undefined
+    const position = openPart(this.#key(), POSITION, at.slice(0, PART_CHARACTERS))
+    const began = position && openPart(this.#key(), this.#about, at.slice(PART_CHARACTERS))
+    return began === undefined || isOfBefore(position!, began) ? undefined : position
+  }
+}
+
 /** `key`: 32 bytes, known once the database is open. */
 export const createPositionSeal = (key: () => Buffer): PositionSeal => {
   let last: { readonly place: Place; readonly isLoose: boolean; readonly text: string } | undefined
@@ -95,21 +125,5 @@ export const createPositionSeal = (key: () => Buffer): PositionSeal => {
     last = { place, isLoose, text }
     return text
   }
-  return {
-    of(scope) {
-      let own: string | undefined
-      return {
-        seal(position) {
-          own ??= sealPart(key(), scope, position)
-          return `${sealOnce(position)}${own}`
-        },
-        open(at) {
-          if (at.length !== PART_CHARACTERS * 2) return undefined
-          const position = openPart(key(), POSITION, at.slice(0, PART_CHARACTERS))
-          const began = position && openPart(key(), scope, at.slice(PART_CHARACTERS))
-          return began === undefined || isOfBefore(position!, began) ? undefined : position
-        },
-      }
-    },
-  }
+  return { of: (scope) => new SealOfQuery(key, sealOnce, scope) }
 }

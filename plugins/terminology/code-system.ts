@@ -3,6 +3,7 @@
  * https://hl7.org/fhir/R4/codesystem.html
  */
 import { changedAt } from './changed-at.ts'
+import { atOnce, inSlices, parseInSlices, type Steps } from './in-slices.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -118,7 +119,17 @@ const meaning = (declared: readonly Json[], name: string): readonly string[] => 
   ...declared.filter(({ uri }) => String(uri).endsWith(`#${name}`)).map(({ code }) => String(code)),
 ]
 
-export const readCodeSystem = (resource: Json): CodeSystem => {
+/** The properties that link a concept to others, and whether these are its parents; else they are its children. */
+export const linksOf = (resource: Json): readonly (readonly [code: string, isParent: boolean])[] =>
+  listOf(resource.property).flatMap(({ code, uri }) => {
+    const isMeant = (pattern: RegExp): boolean => pattern.test(String(code)) || pattern.test(String(uri))
+    const isParent = isMeant(PARENT)
+    return isParent || isMeant(CHILD) ? [[String(code), isParent] as const] : []
+  })
+
+const AT_ONCE = 200 // concepts that are read without a pause
+
+function* reading(resource: Json): Steps<CodeSystem> {
   const concepts = new Map<string, Concept>()
   const declared = listOf(resource.property)
   const types = new Map(declared.map(({ code, type }) => [String(code), textOf(type)]))
@@ -155,17 +166,20 @@ export const readCodeSystem = (resource: Json): CodeSystem => {
       children: new Set<Concept>(),
     }
   }
-  const read = (list: unknown, parent: Concept | undefined): void => {
+  let seen = 0
+  const read = function* (list: unknown, parent: Concept | undefined): Steps<void> {
     for (const one of listOf(list)) {
+      seen += 1
+      if (seen % AT_ONCE === 0) yield
       const { code } = one
       if (typeof code !== 'string') continue
       const concept = concepts.get(code) ?? made(one)
       concepts.set(code, concept)
       if (parent !== undefined) link(parent, concept)
-      read(one.concept, concept)
+      if (one.concept !== undefined) yield* read(one.concept, concept)
     }
   }
-  read(resource.concept, undefined)
+  yield* read(resource.concept, undefined)
 
   const isCaseSensitive = resource.caseSensitive !== false
   const folded = isCaseSensitive
@@ -173,17 +187,14 @@ export const readCodeSystem = (resource: Json): CodeSystem => {
     : new Map(Array.from(concepts.values(), (one) => [one.code.toLowerCase(), one] as const))
   const find = (code: string): Concept | undefined => concepts.get(code) ?? folded?.get(code.toLowerCase())
 
-  // Properties such as parent and child link a concept to others.
-  for (const { code, uri } of declared) {
-    const isMeant = (pattern: RegExp): boolean => pattern.test(String(code)) || pattern.test(String(uri))
-    const [isParent, isChild] = [isMeant(PARENT), isMeant(CHILD)]
-    if (!isParent && !isChild) continue
-    for (const concept of concepts.values())
-      for (const other of concept.properties.get(String(code)) ?? []) {
+  for (const [code, isParent] of linksOf(resource))
+    for (const concept of concepts.values()) {
+      if (concept.place % AT_ONCE === 0) yield
+      for (const other of concept.properties.get(code) ?? []) {
         const found = find(other)
         if (found !== undefined) link(isParent ? found : concept, isParent ? concept : found)
       }
-  }
+    }
   return {
     url: String(resource.url),
     version: textOf(resource.version),
@@ -200,6 +211,14 @@ export const readCodeSystem = (resource: Json): CodeSystem => {
     find,
   }
 }
+
+export const readCodeSystem = (resource: Json): CodeSystem => atOnce(reading(resource))
+
+export const readCodeSystemInSlices = (resource: Json): Promise<CodeSystem> => inSlices(reading(resource))
+
+/** The same of the text of a resource. */
+export const parseCodeSystem = async (text: string): Promise<CodeSystem> =>
+  readCodeSystemInSlices(await parseInSlices(text))
 
 /** The concept and all of its ancestors or descendants. Cycles are allowed. */
 export const descendantsOf = (start: Concept, direction: 'parents' | 'children'): ReadonlySet<Concept> => {

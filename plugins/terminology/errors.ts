@@ -153,3 +153,18 @@ export const PullRefused = defineError(
   'exception',
   'Terminology cannot be pulled from %s: %s. What was pulled before stays in use; check [terminology] urls.',
 )
+export const ReleasePath = defineError('terminology/release-path', 400, 'not-found', '%s cannot be read: %s.')
+export const ReleaseUnknown = defineError(
+  'terminology/release-unknown',
+  400,
+  'not-supported',
+  '%s: there is no release of SNOMED CT (…_Concept_…Snapshot….txt), none of LOINC (Loinc.csv or LoincTableCore.csv), and no CodeSystem (.json). Give the zip file as it was downloaded, or the folder it was unpacked to.',
+)
+export const ReleaseMixed = defineError(
+  'terminology/release-mixed',
+  400,
+  'invalid',
+  'There are %s among the files. Load one code system at a time.',
+)
+export const ReleaseLine = defineError('terminology/release-line', 400, 'invalid', '%s, line %s: %s.')
+export const ReleaseFile = defineError('terminology/release-file', 400, 'invalid', '%s: %s.')

@@ -1,4 +1,5 @@
 /** The codes of a code system that a part of a value set includes. */
+import { createPause } from '../../kernel/index.ts'
 import { joinVersion } from './canonical.ts'
 import { CodeSet } from './code-set.ts'
 import { type CodeSystem, type ConceptFacts, readDesignations } from './code-system.ts'
@@ -89,15 +90,22 @@ export const createExpandSystem = (find: FindDefinition): ExpandSystem => {
       into.add(one, isCaseSensitive)
     }
     const parts: IndexedPart[] = []
+    const pause = createPause()
     if (concept !== undefined) {
       const known = await source?.findAll(concept.map(({ code }) => String(code)))
-      for (const listed of concept) add(String(listed.code), known?.get(String(listed.code)), listed)
+      for (const listed of concept) {
+        add(String(listed.code), known?.get(String(listed.code)), listed)
+        await pause()
+      }
     } else if (source !== undefined) {
       if (source.isGrammar === true && filter.length > 0)
         throw new NotExpandableHere(`the codes of ${url} are built by rules, which no filter can be asked of`)
       if (isInMemory(source)) {
         const tests = filter.map((one) => toTest(source.system, one))
-        for (const one of source.system.concepts.values()) if (tests.every((test) => test(one))) add(one.code, one, {})
+        for (const one of source.system.concepts.values()) {
+          if (tests.every((test) => test(one))) add(one.code, one, {})
+          await pause()
+        }
       } else parts.push({ source, common, supplements: added, places: await selectAll(source, filter, inactive) })
       if (source.content === 'fragment' || source.isGrammar === true)
         into.leaveOpen(url, filter.length === 0 ? 'any' : 'some')

@@ -1,4 +1,5 @@
 /** A page of an expansion: what the filter and other parameters of $expand leave, from an offset on. */
+import { createPause } from '../../kernel/index.ts'
 import { displayOf } from './display.ts'
 import { PageNeeded } from './errors.ts'
 import { type ExpandedCode, type ExpandedCodes, MAX_CODES } from './expanded-codes.ts'
@@ -67,43 +68,49 @@ const shownPlaces = async (part: IndexedPart, { filter, language, without = ALL 
 }
 
 /** Codes that the listed ones have in several versions, and all of systems that several parts are of. */
-const severalIn = (codes: readonly ExpandedCode[], parts: readonly IndexedPart[]): ExpansionPage['isSeveral'] => {
-  const seen = new Set<string>()
-  const several = new Set<string>()
-  for (const { system, code } of codes) {
-    const key = `${system}|${code}`
-    if (seen.has(key)) several.add(key)
-    seen.add(key)
-  }
+const severalIn = (listed: ExpandedCodes, parts: readonly IndexedPart[]): ExpansionPage['isSeveral'] => {
   const versions = Map.groupBy(parts, ({ common }) => common.system)
   const isOften = (system: string): boolean =>
     new Set(versions.get(system)?.map(({ common }) => common.version) ?? []).size > 1
-  return ({ system, code }) => several.has(`${system}|${code}`) || isOften(system)
+  return ({ system, code }) =>
+    listed.find(system, code).filter((one) => one.code === code && !one.isUnknown).length > 1 || isOften(system)
 }
 
-const versionsIn = (
-  codes: readonly ExpandedCode[],
-  parts: readonly IndexedPart[],
-): readonly { readonly system: string; readonly version: string }[] => {
-  const found = new Map<string, { readonly system: string; readonly version: string }>()
-  const used = parts.filter(({ places }) => places.count > 0).map(({ common }) => common)
-  for (const { system, version } of [...codes, ...used])
-    if (version !== undefined) found.set(`${system}|${version}`, { system, version })
-  return [...found.values()]
+type Version = ExpansionPage['versions'][number]
+
+const createVersions = () => {
+  const found = new Map<string, Version>()
+  let last: Pick<ExpandedCode, 'system' | 'version'> | undefined
+  return {
+    add({ system, version }: Pick<ExpandedCode, 'system' | 'version'>): void {
+      // Codes of one system stand one behind the other.
+      if (version === undefined || (last?.system === system && last.version === version)) return
+      last = { system, version }
+      found.set(`${system}|${version}`, { system, version })
+    },
+    all: (): readonly Version[] => [...found.values()],
+  }
 }
 
 /** Throws 400 for more codes than an answer may have. */
 export const expansionPage = async ({ listed, parts }: Parts, asked: PageAsked): Promise<ExpansionPage> => {
   const { filter, language, without = ALL, offset, count, name } = asked
-  const whole = Array.from(listed.codes).filter(({ isUnknown }) => !isUnknown)
   const wanted = filter === undefined ? undefined : toMatchText(filter)
-  const found = whole.filter(
-    (one) =>
-      !(without.inactive && one.isInactive) &&
-      !(without.abstract && one.isAbstract) &&
-      !without.system(one.system, one.version) &&
-      (wanted === undefined || matches(one, wanted, language)),
-  )
+  const isShown = (one: ExpandedCode): boolean =>
+    !(without.inactive && one.isInactive) &&
+    !(without.abstract && one.isAbstract) &&
+    !without.system(one.system, one.version) &&
+    (wanted === undefined || matches(one, wanted, language))
+  const versions = createVersions()
+  const found: ExpandedCode[] = []
+  const pause = createPause()
+  for (const one of listed.codes) {
+    if (one.isUnknown) continue
+    versions.add(one)
+    if (isShown(one)) found.push(one)
+    await pause()
+  }
+  for (const { common, places } of parts) if (places.count > 0) versions.add(common)
   const codes = found.slice(offset, count === undefined ? undefined : offset + count)
   let total = found.length
   for (const part of parts) {
@@ -117,5 +124,5 @@ export const expansionPage = async ({ listed, parts }: Parts, asked: PageAsked):
     if (most > 0 && skipped < size)
       for (const concept of await part.source.at(places.slice(skipped, most))) codes.push(toExpanded(part, concept))
   }
-  return { total, codes, versions: versionsIn(whole, parts), isSeveral: severalIn(whole, parts) }
+  return { total, codes, versions: versions.all(), isSeveral: severalIn(listed, parts) }
 }

@@ -68,9 +68,9 @@ const expanderOf = (find: FindDefinition) => {
 
   const composed = async (compose: Json, way: Way): Promise<CodeSet> => {
     const inactive = compose.inactive !== false
-    const into = new CodeSet()
-    for (const include of (compose.include ?? []) as readonly Include[])
-      await into.addAll(await included(include, inactive, way))
+    const [first, ...others] = (compose.include ?? []) as readonly Include[]
+    const into = first === undefined ? new CodeSet() : await included(first, inactive, way)
+    for (const include of others) await into.addAll(await included(include, inactive, way))
     for (const exclude of (compose.exclude ?? []) as readonly Include[]) {
       const left = await included(exclude, true, way)
       const [fragment] = left.open.keys()

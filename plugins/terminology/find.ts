@@ -3,11 +3,12 @@ import { LRUCache } from 'lru-cache'
 import type { CurrentResource } from '../fhir/service.ts'
 import type { Definition, Definitions } from '../packages/service.ts'
 import { type Canonical, readCanonical } from './canonical.ts'
-import { type CodeSystem, readCodeSystem } from './code-system.ts'
+import { type CodeSystem, parseCodeSystem, readCodeSystemInSlices } from './code-system.ts'
 import { compareDefinitions } from './compare-definitions.ts'
 import type { ConceptSource } from './concept-source.ts'
 import type { FindDefinition } from './expansion-contract.ts'
 import type { Freshness } from './freshness.ts'
+import { parseInSlices } from './in-slices.ts'
 import type { IndexReader } from './indexed/index-reader.ts'
 import { createMemorySource, isInMemory } from './memory-source.ts'
 import type { PulledDefinitions } from './pull/pulled-definitions.ts'
@@ -49,9 +50,9 @@ interface Reading<T> {
 }
 
 const JSON_READING: Reading<Json> = {
-  stored: (held) => held.parse(),
-  packaged: ({ json }) => JSON.parse(json) as Json,
-  pulled: (_canonical, json) => (json === undefined ? undefined : (JSON.parse(json) as Json)),
+  stored: ({ json }) => parseInSlices(json),
+  packaged: ({ json }) => parseInSlices(json),
+  pulled: (_canonical, json) => (json === undefined ? undefined : parseInSlices(json)),
 }
 
 export const createDefinitionFinder = ({
@@ -80,7 +81,11 @@ export const createDefinitionFinder = ({
     { url, version }: Canonical,
     reading: Reading<T>,
   ): Promise<T | undefined> => {
-    const own = (await stored(type, url, version, reading.stored)) ?? (await reading.loaded?.({ url, version }))
+    const own = await stored(type, url, version, reading.stored)
+    // Releases come with a CodeSystem that says everything of itself but its codes.
+    const isStub = own === undefined || (own as Partial<ConceptSource>).content === 'not-present'
+    const loaded = isStub ? await reading.loaded?.({ url, version }) : undefined
+    if (loaded !== undefined) return loaded
     if (own !== undefined) return own
     const found = await definitions.find(type, url, version)
     if (found !== undefined && (version === undefined || found.version === version)) return reading.packaged(found)
@@ -102,7 +107,7 @@ export const createDefinitionFinder = ({
   const sourceOf = async (held: CurrentResource): Promise<ConceptSource> => {
     const indexed = await index.stored(held)
     if (indexed !== undefined) return indexed
-    const source = createMemorySource(readCodeSystem(held.parse()))
+    const source = createMemorySource(await parseCodeSystem(held.json))
     index.missedStored(held, source.size)
     return source
   }
@@ -112,14 +117,14 @@ export const createDefinitionFinder = ({
     async packaged(definition) {
       const indexed = await index.packaged(definition)
       if (indexed !== undefined) return indexed
-      const source = createMemorySource(readCodeSystem(JSON.parse(definition.json) as Json))
+      const source = createMemorySource(await parseCodeSystem(definition.json))
       index.missedPackaged(definition, source.size)
       return source
     },
     async pulled(canonical, json) {
       const large = await index.pulled(canonical)
       if (json === undefined) return large
-      const small = createMemorySource(readCodeSystem(JSON.parse(json) as Json))
+      const small = createMemorySource(await parseCodeSystem(json))
       return large !== undefined && compareDefinitions(large, small) < 0 ? large : small
     },
   }
@@ -156,7 +161,7 @@ export const createDefinitionFinder = ({
       const begun = life
       const resource = await find('CodeSystem', canonical)
       if (resource === undefined) return undefined
-      const system = readCodeSystem(resource)
+      const system = await readCodeSystemInSlices(resource)
       if (begun === life) wholes.set(canonical, { system, at: freshness.now() })
       return system
     },

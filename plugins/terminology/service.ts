@@ -8,7 +8,7 @@ import type { TerminologyPull as PullService } from './pull/terminology-pull.ts'
 
 export { type Code, CodeExpander as Terminology } from '../search/service.ts'
 export type { Designation, PropertyValue, SystemHeader } from './code-system.ts'
-export type { ConceptBatches, LoadConcepts, LoadedSystem, LoadResult } from './indexed/load-concepts.ts'
+export type { ConceptBatches, LoadConcepts, LoadedSystem, LoadOptions, LoadResult } from './indexed/load-concepts.ts'
 export type { LoadedConcept } from './indexed/loaded-concept.ts'
 
 export interface TerminologyIndex {

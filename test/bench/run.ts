@@ -23,6 +23,7 @@ import { search } from './figures/search.ts'
 import { sole } from './figures/sole.ts'
 import { tail } from './figures/tail.ts'
 import { terminology } from './figures/terminology.ts'
+import { terminologyLoad } from './figures/terminology-load.ts'
 import { token } from './figures/token.ts'
 import { verification } from './figures/verify.ts'
 import { housePlugins } from './plugins.ts'
@@ -49,6 +50,7 @@ const FIGURES: readonly Figure[] = [
   hooks,
   token,
   terminology,
+  terminologyLoad,
   verification,
   peer,
 ]

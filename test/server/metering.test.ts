@@ -118,7 +118,10 @@ test('a client that looks like a formula or holds a comma stays text in CSV', ()
 test('what is asked for in another way is refused, saying what is known', () =>
   withServer(async (server) => {
     for (const [query, message] of [
-      ['?user=x', '/_usage has no parameter "user"; it takes client, from, to, class, _count, _page, _format.'],
+      [
+        '?user=x',
+        '/_usage has no parameter "user"; it takes client, from, to, class, _count, _page, _format, _pretty.',
+      ],
       ['?client=a&client=b', 'The parameter client takes one value; it is given twice.'],
       ['?client=%00', 'The parameter client takes no NUL character.'],
       ['?from=yesterday', 'The parameter from takes a day such as 2026-11-21, in UTC.'],

@@ -244,7 +244,7 @@ test('what is asked for in another way is refused, saying what is known', () =>
       for (const [query, message] of [
         [
           '?patient=x',
-          '/_requests has no parameter "patient"; it takes client, status, class, from, to, request, _count, _page.',
+          '/_requests has no parameter "patient"; it takes client, status, class, from, to, request, _count, _page, _pretty.',
         ],
         ['?status=ok', 'The parameter status takes a number from 100 to 599.'],
         ['?class=x', 'The parameter class takes one of read, search, write, bundle, operation, export, sync, admin.'],

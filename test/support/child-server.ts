@@ -22,6 +22,7 @@ const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlug
   smart: () => import('../../plugins/smart/index.ts'),
   subscriptions: () => import('../../plugins/subscriptions/index.ts'),
   cluster: () => import('../../plugins/cluster/index.ts'),
+  'scoped-callers': async () => ({ default: (await import('./scoped-callers.ts')).scopedCallers }),
   'request-log': () => import('../../plugins/request-log/index.ts'),
   sync: () => import('../../plugins/sync/index.ts'),
   turns: () => import('./turns-plugin.ts'),

@@ -5,6 +5,7 @@
 import { definePlugin, type Restriction } from '../../kernel/index.ts'
 import sync from '../../plugins/sync/index.ts'
 import { clinicWith, del, type Json, post, put } from '../server/writes/clinic.ts'
+import { createChance } from './chance.ts'
 import { createManualClock } from './manual-clock.ts'
 import { inCompartment } from './restrictions.ts'
 import { openSync, type SyncClient } from './sync-client.ts'
@@ -15,17 +16,6 @@ export interface RandomChanges {
   readonly deltas: number
   readonly resumed: number
   readonly faults: readonly string[]
-}
-
-/** Mulberry32: the same numbers for the same seed. */
-const createChance = (seed: number) => {
-  let state = seed
-  return (below: number): number => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below)
-  }
 }
 
 const PATIENTS = ['p0', 'p1', 'p2']

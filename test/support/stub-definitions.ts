@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { type AnyPlugin, definePlugin } from '../../kernel/index.ts'
 import { Database } from '../../plugins/database/service.ts'
-import { type Definition, Definitions } from '../../plugins/packages/service.ts'
+import { type Definition, DefinitionNames, Definitions } from '../../plugins/packages/service.ts'
 import { keepCompiledCatalog, putCompiledCatalog } from './compiled-catalogs.ts'
 
 export const examplesFolder = dirname(createRequire(import.meta.url).resolve('hl7.fhir.r4.examples/package.json'))
@@ -18,6 +18,8 @@ interface Named {
 
 /** The processes of one run share the names of definitions here: reading and parsing all 4,400 takes 0.4 s of CPU time. */
 const NAMES = process.env.REFHIR_TEST_RUN && join(process.env.REFHIR_TEST_RUN, 'definition-names.json')
+/** When the package was installed, to those who ask. */
+const INSTALLED = Date.UTC(2026, 0, 1)
 let files: readonly string[] | undefined
 let names: Map<string, Named> | undefined
 // A process starts hundreds of servers, and reading took a third of each start. Definitions do not change.
@@ -71,6 +73,31 @@ const readAll = (type: string, accept: (name: string) => boolean): Definition[] 
   return all
 }
 
+const DEFINED =
+  'CapabilityStatement CodeSystem CompartmentDefinition ConceptMap ImplementationGuide NamingSystem OperationDefinition Questionnaire SearchParameter StructureDefinition ValueSet'.split(
+    ' ',
+  )
+
+/** `types`, `names` and `texts` by what `all` gives. */
+export const namesOf = ({ all, fingerprint }: Pick<Definitions, 'all' | 'fingerprint'>): DefinitionNames => ({
+  fingerprint,
+  async types() {
+    const found: string[] = []
+    for (const type of DEFINED) if ((await all(type)).length > 0) found.push(type)
+    return found
+  },
+  names: async (type) =>
+    (await all(type)).map(({ package: pack, id, url, version }) => ({
+      ...{ package: pack, id, installedAt: INSTALLED },
+      ...(url === undefined ? {} : { url }),
+      ...(version === undefined ? {} : { version }),
+    })),
+  async texts(type, names) {
+    const found = await all(type)
+    return names.map((name) => found.find((one) => one.package === name.package && one.id === name.id)?.json)
+  },
+})
+
 /** The resource types unless all are requested: parsing 655 StructureDefinitions takes long. */
 const USUAL = [
   'Patient',
@@ -90,7 +117,7 @@ const USUAL = [
 export const stubDefinitions = (types: readonly string[] | 'all' = USUAL, others?: RegExp): AnyPlugin =>
   definePlugin({
     name: 'stub-definitions',
-    provides: [Definitions],
+    provides: [Definitions, DefinitionNames],
     uses: [Database],
     setup({ provide, optional, plugins }) {
       const wanted = (name: string): boolean =>
@@ -104,6 +131,7 @@ export const stubDefinitions = (types: readonly string[] | 'all' = USUAL, others
         return known
       }
       const fingerprint = `stub-${types === 'all' ? 'all' : types.join('-').slice(0, 80)}${others?.source.length ?? ''}`
+      provide(DefinitionNames, namesOf({ all, fingerprint }))
       provide(Definitions, {
         packages: [{ name: 'hl7.fhir.r4.examples', version: '4.0.1' }],
         fingerprint,

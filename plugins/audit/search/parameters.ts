@@ -172,7 +172,7 @@ const READERS: Readonly<Record<string, (value: string) => AuditClause>> = {
     return { text: 'seq = ?', params: [seq], holds: (row) => row.seq === seq, rows: [seq, seq] }
   },
 }
-const STEERING = ['_count', '_page', '_format']
+const STEERING = ['_count', '_page', '_format', '_pretty']
 const KNOWN = [...Object.keys(READERS), ...STEERING]
 
 const readPage = (value: string): number => {

@@ -5,7 +5,7 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import BetterSqlite from 'better-sqlite3'
-import { DatabaseDamaged } from '../errors.ts'
+import { checkWhole } from './check-whole.ts'
 
 const PAGES = 1_000 // of a step; the process can write its progress in between
 
@@ -35,13 +35,6 @@ export const nameFile = (complete: string, path: string): void => {
 /** Removes a database that was not finished, with the files that SQLite made beside it. */
 export const removeUnfinished = (path: string): void => {
   for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true })
-}
-
-/** Reads every page and index of a database. Throws DatabaseDamaged. */
-export const checkWhole = (handle: BetterSqlite.Database, path: string): void => {
-  const [first] = handle.pragma('integrity_check(1)') as { readonly integrity_check: string }[]
-  const found = first?.integrity_check ?? 'it cannot be read'
-  if (found !== 'ok') throw DatabaseDamaged(path, found.replaceAll(/\s+/g, ' '))
 }
 
 const copyPages = async (path: string, copy: string, step: (progress: CopyProgress) => void): Promise<void> => {

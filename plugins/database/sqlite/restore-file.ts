@@ -1,7 +1,8 @@
 /** Makes a database of a backup, at a path where there is none. */
 import { constants, copyFileSync, existsSync, rmSync } from 'node:fs'
 import BetterSqlite from 'better-sqlite3'
-import { checkWhole, nameFile, removeUnfinished } from './back-up-file.ts'
+import { nameFile, removeUnfinished } from './back-up-file.ts'
+import { checkWhole } from './check-whole.ts'
 import { lockFile, realPath } from './file-lock.ts'
 import { checkWritable, inspectFile } from './inspect.ts'
 

@@ -1,6 +1,4 @@
 /** The addresses of the FHIR interface. https://hl7.org/fhir/R4/http.html#summary */
-import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
 import type {
   FastifyInstance,
   FastifyPluginCallback,
@@ -16,20 +14,17 @@ import type { InteractionName } from '../interactions/addresses.ts'
 import { ADDRESSES } from '../interactions/addresses.ts'
 import type { InteractionRequest, PathParams } from '../interactions/request.ts'
 import type { BuiltInInvocation, BuiltInOperation } from '../operations/built-in.ts'
-import { isChanging } from '../operations/operation.ts'
+import { isChanging, isPosted } from '../operations/operation.ts'
 import type { OperationLevel } from '../operations/operation-parameter.ts'
 import type { Operations } from '../operations/registry.ts'
 import { ACCEPT_PATCH, formOf } from '../patch/patch.ts'
 import { send } from '../response/respond.ts'
 import { readRequestBody } from './body.ts'
-import { acceptsGzip, checkContentType, FHIR_JSON } from './media.ts'
+import { checkContentType, FHIR_JSON } from './media.ts'
 import { rawBinary } from './raw-binary.ts'
 import { SNAPSHOT_HEADER } from './snapshot-header.ts'
 
 type Handler = (server: StartedFhir, request: FastifyRequest<any>, reply: FastifyReply) => unknown
-
-/** Compresses off the main thread. */
-const packed = promisify<string, Buffer>(gzip)
 
 export interface RouteParts {
   /** The started server. The kernel answers requests before the start. */
@@ -41,9 +36,7 @@ export interface RouteParts {
 
 const metadata: Handler = async ({ capabilities }, request, reply) => {
   const { text } = await capabilities(request as InteractionRequest)
-  reply.header('content-type', FHIR_JSON).header('vary', 'accept-encoding')
-  if (!acceptsGzip(request.headers['accept-encoding'])) return reply.send(text)
-  return reply.header('content-encoding', 'gzip').send(await packed(text as string))
+  return reply.header('content-type', FHIR_JSON).send(text)
 }
 
 /** Performs an operation that has routes of its own. Unknown codes match the general route `$:operation`. */
@@ -80,11 +73,16 @@ const classOf = (name: InteractionName, method: string): RequestClass =>
 
 const CHANGES: ReadonlySet<InteractionName> = new Set(['create', 'update', 'patch', 'delete'])
 
+/** Interactions whose answer holds any number of resources. */
+const LISTS: ReadonlySet<InteractionName> = new Set(['search', 'history', 'operation'])
+
 interface Taken {
   readonly handler: Handler
   readonly requestClass: RequestClass
   /** Sent on by a replica: always, or where the client asks for a newer snapshot than it has. */
   readonly relay: true | typeof SNAPSHOT_HEADER
+  /** Not for single resources, which are sent as they are stored, and are stored as gzip from 1.4 kB on. */
+  readonly compress: boolean
   /** The handler answers this method with 405, so the header Allow does not list it. */
   readonly isRefused?: boolean
 }
@@ -105,26 +103,34 @@ const operationsOf = (all: readonly BuiltInOperation[]): readonly (readonly [str
       const handler = operate(operation.code)
       const requestClass = operation.requestClass ?? 'operation'
       // A changing operation has a GET handler too, so that an unknown type is answered with 404 and not with 405.
-      const isRefused = isChanging(operation) && taken.get('GET')?.isRefused !== false
+      const isRefused = isPosted(operation) && taken.get('GET')?.isRefused !== false
       const isWriters = operation.isWriters === true
       const changes = isWriters || isChanging(operation) || taken.get('POST')?.relay === true
       const relay = isWriters || taken.get('GET')?.relay === true || SNAPSHOT_HEADER
-      taken.set('GET', { handler, requestClass, relay, isRefused })
-      taken.set('POST', { handler, requestClass, relay: changes || SNAPSHOT_HEADER })
+      taken.set('GET', { handler, requestClass, relay, isRefused, compress: true })
+      taken.set('POST', { handler, requestClass, relay: changes || SNAPSHOT_HEADER, compress: true })
     }
   return [...table]
 }
 
 /** Every address with its methods. Any other method there is answered with 405 and Allow. */
 const tableOf = (parts: RouteParts): readonly (readonly [string, ReadonlyMap<string, Taken>])[] => [
-  ['/metadata', new Map([['GET', { handler: metadata, requestClass: 'read', relay: SNAPSHOT_HEADER }]])],
+  [
+    '/metadata',
+    new Map([['GET', { handler: metadata, requestClass: 'read', relay: SNAPSHOT_HEADER, compress: true }]]),
+  ],
   ...operationsOf(parts.operations.all),
   ...ADDRESSES.map(({ path, methods }): [string, Map<string, Taken>] => {
     const taken = Object.entries(methods).map(([method, name]): [string, Taken] => [
       method,
-      { handler: interact(name), requestClass: classOf(name, method), relay: CHANGES.has(name) || SNAPSHOT_HEADER },
+      {
+        handler: interact(name),
+        requestClass: classOf(name, method),
+        relay: CHANGES.has(name) || SNAPSHOT_HEADER,
+        compress: LISTS.has(name),
+      },
     ])
-    if (path === '/') taken.push(['POST', { handler: postBundle, requestClass: 'bundle', relay: true }])
+    if (path === '/') taken.push(['POST', { handler: postBundle, requestClass: 'bundle', relay: true, compress: true }])
     return [path, new Map(taken)]
   }),
 ]
@@ -187,11 +193,11 @@ export const fhirRoutes =
   (app, _options, done) => {
     takeBodies(app, parts.bodyBytes)
     for (const [url, taken] of tableOf(parts).flatMap(withSlash)) {
-      for (const [method, { handler, requestClass, relay, isRefused = false }] of taken)
+      for (const [method, { handler, requestClass, relay, compress, isRefused = false }] of taken)
         app.route({
           method: method as HTTPMethods,
           url,
-          config: { requestClass, relay, ...(isRefused && { isRefusal: true }) },
+          config: { requestClass, relay, compress, ...(isRefused && { isRefusal: true }) },
           ...(method === 'PATCH' && { preParsing: checkPatchType }),
           handler: (request, reply) => handler(parts.server(), request, reply),
         })

@@ -5,6 +5,7 @@ import { authorize, emitRefused } from '../dispatch.ts'
 import { ConditionHeader } from '../errors.ts'
 import { checkAccept } from '../http/media.ts'
 import type { LargeBodies } from '../large/large-bodies.ts'
+import { indentedBundle } from '../presentation/indented-bundle.ts'
 import { readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import type { View } from '../view.ts'
 import type { Answer } from './answer.ts'
@@ -59,7 +60,7 @@ export const createBundle =
       const text = await perform(view, ctx, envelope, toEntryHeaders(request))
       // The fact of a transaction is emitted inside the transaction.
       if (kind === 'batch') await run.onAudit?.({ request: ctx, interaction: { kind }, status: 200 })
-      return { status: 200, shows: 'text', text }
+      return { status: 200, shows: 'text', text: await indentedBundle(presentation, text) }
     } catch (error) {
       await emitRefused(run, ctx, { kind }, error)
       throw error

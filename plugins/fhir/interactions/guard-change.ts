@@ -16,20 +16,20 @@ const RIGHTS: Readonly<Partial<Record<Interaction['kind'], ChangeRights>>> = {
   delete: ['d'],
 }
 
-/** Throws 405 for a type that only the server writes. */
+/** Throws 405 for a type that only the server writes, and an id that only it gives. */
 export type GuardChange = (
   view: Pick<View, 'access'>,
   request: RequestContext,
   ruling: Ruling,
-  about: Pick<Interaction, 'kind' | 'type'>,
+  about: Pick<Interaction, 'kind' | 'type' | 'id'>,
 ) => MaybePromise<WriteGuard>
 
 export const createGuardChange =
   (owned: Pick<ServerOwnedTypes, 'check'>): GuardChange =>
-  ({ access }, request, ruling, { kind, type = '' }) => {
+  ({ access }, request, ruling, { kind, type = '', id }) => {
     const rights = RIGHTS[kind]
     // An operation returns its changes, and each of them gets its own guard.
     if (rights === undefined) return UNGUARDED
-    owned.check(type)
+    owned.check(type, id)
     return access.guardFor(request, ruling, type, rights)
   }

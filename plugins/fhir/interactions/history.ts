@@ -7,6 +7,7 @@ import { NotFound } from '../../storage/service.ts'
 import { type AuditDetails, withAuditDetails } from '../audit-details.ts'
 import { checkAccept } from '../http/media.ts'
 import type { PrepareVersions } from '../large/prepare-versions.ts'
+import { entryPresentation, indentedBundle } from '../presentation/indented-bundle.ts'
 import { isTransformed, presentVersion } from '../presentation/present.ts'
 import { type Presentation, readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { toETag } from '../response/etag.ts'
@@ -116,8 +117,9 @@ const find = async (
   const current = isResourceId(id) ? await reads.read(type, id) : undefined
   if (current === undefined) throw NotFound(type, id.slice(0, 64))
   const page = await reads.history(query, request.signal)
-  // Versions are numbered without gaps, so the number of the current one is the total.
-  return query.since === undefined && query.during === undefined ? { ...page, total: current.version } : page
+  if (query.since !== undefined || query.during !== undefined) return page
+  // Versions are numbered without gaps, and erased from the first one on.
+  return { ...page, total: current.version - (await reads.firstNumber(current)) + 1 }
 }
 
 /** The address that a page token is valid for: all parameters except the page. */
@@ -181,6 +183,7 @@ export const history =
       .map((part) => `/${part}`)
       .join('')
     const asks = readHistoryQuery(parts, values)
+    const ofEntries = entryPresentation(presentation)
     const bound = boundOf(path, values, asks)
     const given = values.get('_page')
     return {
@@ -188,12 +191,13 @@ export const history =
       async answer(here, ruling) {
         const query: HistoryQuery = { type, id, ...asks, before: pageOf(parts, ctx, bound, given) }
         const page = await findHistory(here, parts.clock, ctx, ruling, query)
-        await parts.prepareVersions(here, ctx, page.versions, presentation)
+        await parts.prepareVersions(here, ctx, page.versions, ofEntries)
         const { total } = page
-        const { entries, next } = fill(page, (version) => toEntry(parts, ctx, version, presentation))
-        const text =
+        const { entries, next } = fill(page, (version) => toEntry(parts, ctx, version, ofEntries))
+        const compact =
           `{"resourceType":"Bundle","id":"${parts.random.id()}","type":"history",${total === undefined ? '' : `"total":${total},`}` +
           `"link":[${linksOf(parts, ctx, bound, given, next)}]${entries === '' ? '' : `,"entry":[${entries}]`}}`
+        const text = await indentedBundle(presentation, compact)
         const patients = (): readonly string[] => parts.audit.patients(page.versions, ctx.ownUrl)
         return { status: 200, shows: 'text', text, ...withAuditDetails(here.run, patients, () => queryOf(url)) }
       },

@@ -1,5 +1,5 @@
 /** Performs an operation as one interaction. https://hl7.org/fhir/R4/operations.html#executing */
-import { type Interaction, MethodRefused, type Ruling } from '../../../kernel/index.ts'
+import { type Interaction, indentJson, MethodRefused, type Ruling } from '../../../kernel/index.ts'
 import type { ParsedResource, TypeCatalog } from '../../model/service.ts'
 import { isResourceId, typeOf } from '../../model/service.ts'
 import { NotFound } from '../../storage/service.ts'
@@ -12,9 +12,8 @@ import type { BuiltInInvocation, BuiltInOperation } from '../operations/built-in
 import { type ToOperationChange, toOperationChanged } from '../operations/changes.ts'
 import { OperationPost, OperationUnknown } from '../operations/errors.ts'
 import { readInputs } from '../operations/inputs.ts'
-import { isChanging, type OperationAnswer } from '../operations/operation.ts'
+import { isChanging, isPosted, type OperationAnswer } from '../operations/operation.ts'
 import type { Operations } from '../operations/registry.ts'
-import { prettyText } from '../presentation/present.ts'
 import { readPairs, readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { invokedSeat, type Seat } from '../session/seat.ts'
 import type { SessionReads } from '../session/session.ts'
@@ -71,7 +70,7 @@ const toAnswer = ({ status = 200, headers, resource, json }: OperationAnswer, pr
   const text = json ?? (resource === undefined ? undefined : JSON.stringify(resource))
   const shared = headers === undefined ? { status } : { status, headers }
   if (text === undefined) return { ...shared, shows: 'nothing' }
-  return { ...shared, shows: 'text', text: pretty ? prettyText(text.toString()) : text }
+  return { ...shared, shows: 'text', text: pretty ? indentJson(text.toString()) : text }
 }
 
 const addressOperation = (
@@ -85,9 +84,8 @@ const addressOperation = (
   const operation = findOperation(parts, params)
   if (id !== undefined && !isResourceId(id)) throw NotFound(type as string, id.slice(0, 64))
   if (method !== 'GET' && method !== 'HEAD' && method !== 'POST')
-    throw MethodRefused(method).with({ headers: { allow: isChanging(operation) ? 'POST' : 'GET, HEAD, POST' } })
-  if (isChanging(operation) && method !== 'POST')
-    throw OperationPost(operation.code).with({ headers: { allow: 'POST' } })
+    throw MethodRefused(method).with({ headers: { allow: isPosted(operation) ? 'POST' : 'GET, HEAD, POST' } })
+  if (isPosted(operation) && method !== 'POST') throw OperationPost(operation.code).with({ headers: { allow: 'POST' } })
   const { lenient } = readPrefer(headers.prefer)
   const pairs = readPairs(queryOf(url))
   const declared = new Set(operation.parameters.map(({ name }) => name))

@@ -1,4 +1,5 @@
-/** Types that only a plugin of the server writes. Clients can read them. */
+/** Types that only a plugin of the server writes, and ids that only it gives. Clients can read them. */
+import type { BesideResources } from '../beside.ts'
 import { ReadElsewhere, ServerOwned, TypeOwnedTwice } from '../errors.ts'
 
 interface Owned {
@@ -15,8 +16,10 @@ export interface ServerOwnedTypes {
   has(type: string): boolean
   /** Types that are not stored as resources, but read at other addresses. */
   readonly readElsewhere: ReadonlySet<string>
-  /** Throws 405 for a change of an owned type. */
-  check(type: string): void
+  /** In setup only: resources whose ids nobody may write. */
+  reserve(ids: Pick<BesideResources, 'isReserved' | 'refuse'>): void
+  /** Throws 405 for a change of an owned type, or of a resource with a reserved id. */
+  check(type: string, id?: string): void
   /** Throws 400 for a type in `readElsewhere`: an empty answer would mean that there are no such resources. */
   checkRead(type: string): void
 }
@@ -24,6 +27,7 @@ export interface ServerOwnedTypes {
 export const createServerOwnedTypes = (): ServerOwnedTypes => {
   const types = new Map<string, Owned>()
   const readElsewhere = new Set<string>()
+  let reserved: Pick<BesideResources, 'isReserved' | 'refuse'> | undefined
   return {
     add(type, why, readAt) {
       if (types.has(type)) throw TypeOwnedTwice(type)
@@ -32,7 +36,12 @@ export const createServerOwnedTypes = (): ServerOwnedTypes => {
     },
     has: (type) => types.has(type),
     readElsewhere,
-    check(type) {
+    reserve(ids) {
+      reserved = ids
+    },
+    check(type, id) {
+      if (id !== undefined && reserved?.isReserved(type, id) === true)
+        throw reserved.refuse(type, id).with({ headers: { allow: 'GET, HEAD' } })
       const owned = types.get(type)
       if (owned !== undefined) throw ServerOwned(type, owned.why).with({ headers: { allow: 'GET, HEAD' } })
     },

@@ -1,6 +1,7 @@
 /** search, on a type, the whole server or a compartment, by GET and POST. https://hl7.org/fhir/R4/http.html#search */
 import type { MaybePromise } from '../../database/service.ts'
 import { withAuditDetails } from '../audit-details.ts'
+import type { BesideResources } from '../beside.ts'
 import { type SearchFastParts, searchFast } from '../search/fast-path.ts'
 import { type SearchPageParts, searchPage } from '../search/planned-search.ts'
 import type { SearchsetPage } from '../search/searchset-page.ts'
@@ -10,7 +11,7 @@ import type { AddressRead } from './read-interaction.ts'
 import { interactionOf } from './request.ts'
 
 export const search =
-  (parts: SearchFastParts & SearchPageParts): AddressRead =>
+  (parts: SearchFastParts & SearchPageParts & { readonly beside: BesideResources | undefined }): AddressRead =>
   (view, request) => {
     const scope = view.search.scope(request.params)
     const kind = scope.type === undefined ? 'search-system' : 'search-type'
@@ -27,7 +28,8 @@ export const search =
         const later = async (usual: MaybePromise<SearchsetPage | undefined>): Promise<Answer> =>
           toAnswer((await usual) ?? (await searchPage(parts, here, request, scope, ruling)))
         const type = scope.compartment === undefined ? scope.type : undefined
-        const usual = searchFast(parts, here, request, type, ruling)
+        const isAlone = type === undefined || parts.beside?.has(type) !== true
+        const usual = isAlone ? searchFast(parts, here, request, type, ruling) : undefined
         return usual === undefined || usual instanceof Promise ? later(usual) : toAnswer(usual)
       },
     }

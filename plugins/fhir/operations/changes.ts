@@ -46,7 +46,7 @@ export const createToOperationChange =
     const type = typeOf(parts, wanted.type).name
     const id = wanted.kind === 'create' ? newId(parts) : wanted.id
     const interaction: Interaction = { ...invoked, type, id }
-    owned.check(type)
+    owned.check(type, id)
     const guard = await view.access.guardFor(request, ruling, type, RIGHTS[wanted.kind])
     if (wanted.kind === 'delete') return { kind: 'delete', interaction, type, id, guard }
     if (wanted.kind === 'modify')

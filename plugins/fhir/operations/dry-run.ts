@@ -43,8 +43,8 @@ const toChange = async (parts: DryRunParts, invocation: BuiltInInvocation, wante
   const { catalog, owned, prepareWrite, checkContent, updateAsCreate } = parts
   const { view, request, ruling } = invocation
   const { type = '' } = invocation.interaction
-  owned.check(type)
   const id = wanted.kind === 'create' ? newId(parts) : wanted.id
+  owned.check(type, id)
   const interaction = { kind: wanted.kind, type, id } as const
   const guard = await view.access.guardFor(request, ruling, type, RIGHTS[wanted.kind])
   if (wanted.kind === 'delete') return { kind: 'delete', interaction, type, id, guard }

@@ -2,6 +2,7 @@
  * Puts a resource into another form than stored: `_summary`, `_elements`, `_pretty`. Numbers keep their digits.
  * https://hl7.org/fhir/R4/search.html#summary
  */
+import { indentJson } from '../../../kernel/index.ts'
 import type { ResourceType } from '../../model/service.ts'
 import { parseExact } from '../../model/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
@@ -54,13 +55,11 @@ const subset = (
 export const isTransformed = ({ pretty, summary, elements }: Presentation): boolean =>
   pretty || summary !== undefined || elements !== undefined
 
-/** The same JSON, indented. Numbers keep their digits. */
-export const prettyText = (text: string): string => JSON.stringify(parseExact(text), null, 2)
-
 /** The JSON to send. `_summary=count` applies to searches; for a single resource it means `true`. */
 export const present = (text: string, type: ResourceType, presentation: Presentation): string => {
-  const resource = parseExact(text) as Record<string, unknown>
   const { summary, elements, pretty } = presentation
+  if (pretty && summary === undefined && elements === undefined) return indentJson(text)
+  const resource = parseExact(text) as Record<string, unknown>
   const wanted: Presentation = summary === 'count' ? { ...presentation, summary: 'true' } : presentation
   const shown = summary === undefined && elements === undefined ? resource : subset(resource, type, wanted)
   return JSON.stringify(shown, null, pretty ? 2 : undefined)

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type DirectAnswer, type Issue, type RequestContext, sendAnswer } from '../../../kernel/index.ts'
+import { type DirectAnswer, type Issue, indentJson, type RequestContext, sendAnswer } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import { acceptsGzip, FHIR_JSON } from '../http/media.ts'
 import { type Answer, isLocated } from '../interactions/answer.ts'
@@ -77,8 +77,9 @@ const show = (sent: SentResponse, answer: Answer): Pick<DirectAnswer, 'headers' 
     return { headers: head, body: content?.bytes }
   }
   head.push('content-type', FHIR_JSON)
-  const text = shows === 'outcome' && version !== undefined ? changeOutcome(version, answer.warnings) : answer.text
-  return { headers: head, body: text, length: text === answer.text ? answer.length : undefined }
+  if (shows !== 'outcome' || version === undefined) return { headers: head, body: answer.text, length: answer.length }
+  const outcome = changeOutcome(version, answer.warnings)
+  return { headers: head, body: answer.presentation?.pretty === true ? indentJson(outcome) : outcome }
 }
 
 /** The request to which the answer is sent. */

@@ -9,6 +9,7 @@ import { checkAccept } from '../http/media.ts'
 import { queryOf } from '../interactions/query-of.ts'
 import type { InteractionRequest } from '../interactions/request.ts'
 import type { PrepareVersions } from '../large/prepare-versions.ts'
+import { entryPresentation, indentedBundle } from '../presentation/indented-bundle.ts'
 import { type Presentation, readPairs, readPrefer, toPresentation } from '../presentation/presentation-parameters.ts'
 import { withKnownElements } from '../presentation/requested-elements.ts'
 import type { View } from '../view.ts'
@@ -75,10 +76,12 @@ export const searchPage = async (
     ruling,
     lenient,
     shown,
+    beside: true,
   })
   const versions = entries.map(({ version }) => version)
-  await prepareVersions(view, ctx, versions, presentation)
-  const text = toSearchset({
+  const ofEntries = entryPresentation(presentation)
+  await prepareVersions(view, ctx, versions, ofEntries)
+  const compact = toSearchset({
     id: random.id(),
     lastUpdated: new Date(clock.now()).toISOString(),
     baseUrl: ctx.baseUrl,
@@ -86,8 +89,9 @@ export const searchPage = async (
     links: links.map(({ relation, address }) => ({ relation, url: ctx.baseUrl + address })),
     entries,
     issues,
-    presentation,
+    presentation: ofEntries,
     types: catalog.types,
   })
+  const text = await indentedBundle(presentation, compact)
   return { text, patients: () => audit.patients(versions, ctx.ownUrl) }
 }

@@ -1,10 +1,14 @@
 /** Writes the displays of codes. A display that was committed recently is not written again. */
-import type { Transaction } from '../../database/service.ts'
+import { sql, type Transaction } from '../../database/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import { type IndexEntries, TEXT_COLUMNS } from './index-entries.ts'
 import { collect, type Put } from './index-row-writes.ts'
 import { insertDisplay } from './tables.ts'
 
+const removeDisplay = sql(
+  'search.text-remove',
+  'DELETE FROM ix_text WHERE param = ? AND txt = ? AND val = ? AND NOT EXISTS (SELECT 1 FROM ix_token x WHERE x.param = ? AND x.val = ?)',
+)
 const KNOWN_DISPLAYS = 20_000
 const NONE: readonly number[] = []
 
@@ -17,6 +21,14 @@ export interface DisplayWriter {
   committed(versions: readonly StoredVersion[]): void
   /** Called after rows of displays were removed: the cache of written displays is emptied. */
   forget(): void
+}
+
+/** Removes the displays that no row of the index has. */
+export const removeDisplays = (transaction: Transaction, promises: Promise<void>[], { text }: IndexEntries): void => {
+  for (let at = 0; at < text.length; at += TEXT_COLUMNS) {
+    const [column, key, value] = [text[at] as number, text[at + 1] as string, text[at + 2] as number]
+    collect(promises, transaction.run(removeDisplay, [column, key, value, column, value]))
+  }
 }
 
 export const createDisplayWriter = (): DisplayWriter => {

@@ -8,7 +8,7 @@ import type { Findings, StoredVersion } from '../../storage/service.ts'
 import type { ChangeCounters } from './change-counters.ts'
 import { toContainedRows } from './contained/contained-entries.ts'
 import { createContainedWriter } from './contained-writer.ts'
-import { createDisplayWriter } from './display-writer.ts'
+import { createDisplayWriter, removeDisplays } from './display-writer.ts'
 import { createFindingsWriter } from './findings-writer.ts'
 import type { IndexEntries } from './index-entries.ts'
 import { toIndexFindings } from './index-findings.ts'
@@ -41,6 +41,8 @@ export interface IndexWriter {
     at: { readonly rid: number; readonly type: string; readonly id: string },
     resource: Readonly<Record<string, unknown>>,
   ): MaybePromise<void>
+  /** Removes the displays of superseded versions that no indexed resource has. */
+  erase(transaction: Transaction, versions: readonly StoredVersion[]): MaybePromise<void>
   /** Called after COMMIT of the transaction that wrote these versions. */
   committed(versions: readonly StoredVersion[]): void
   /** Empties the cache of stored display texts. To be called after rows of the table of display texts were removed. */
@@ -126,6 +128,18 @@ export const createIndexWriter = (
     addContained(transaction, at, resource) {
       const promises: Promise<void>[] = []
       writeContained(transaction, promises, at, toContainedRows(registry, resource), [], insertImmediately)
+      return done(promises)
+    },
+    erase(transaction, versions) {
+      const promises: Promise<void>[] = []
+      for (const { text } of versions) {
+        const resource = parseIndexed(text)
+        const contained = toContainedRows(registry, resource).flatMap((one) => (one === undefined ? [] : [one.rows]))
+        for (const rows of [registry.extract(resource), ...contained]) removeDisplays(transaction, promises, rows)
+      }
+      // A later write of the same display must not take it for written.
+      displays.forget()
+      transaction.afterCommit(displays.forget)
       return done(promises)
     },
     forget: displays.forget,

@@ -7,6 +7,9 @@ import { shortenKeys } from '../query/page-keys.ts'
 import { type PagePosition, signPageToken } from '../query/page-token.ts'
 import type { Plan } from '../query/plan-contract.ts'
 import type { SearchPage, SearchQuery } from '../query/search-query.ts'
+import { includeBeside } from './beside/beside-includes.ts'
+import { besideMatches, type Matches, mergedMatches } from './beside/beside-matches.ts'
+import type { Beside } from './beside/beside-subjects.ts'
 import { containedPage, countContained } from './contained/contained-page.ts'
 import { askContained } from './contained/plan-contained.ts'
 import { createDeadline } from './deadline.ts'
@@ -59,18 +62,26 @@ const find = async (resolved: ResolvedSearch): Promise<SearchPage> => {
   const plans = await plansOf(resolved)
   const { watchPlans } = resolved.view.search
   if (watchPlans !== undefined) watchPlans(summariesOf(resolved, plans))
-  const matches = await matchesOf(resolved, plans, position, direction)
+  const stored = (from: PagePosition): Promise<Matches> => matchesOf(resolved, plans, from, direction)
+  const beside = await besideMatches(resolved, (type) => conditionsOf(resolved, type))
+  const matches =
+    beside === undefined || beside.subjects.length === 0
+      ? await stored(position)
+      : await mergedMatches(resolved, resolved.view.beside as Beside, beside, stored, position, direction)
   const notes = notesBefore(resolved, plans)
+  if (beside?.note !== undefined) notes.push(beside.note)
   const found = resolved.countOnly ? [] : await matches.page(resolved.resolved.count + 1)
   const nearest = found.slice(0, resolved.resolved.count)
   const shown = direction === 'older' ? nearest : nearest.toReversed()
   const total = await totalOf(resolved, matches, found)
   const included = await includedBy(resolved, shown)
-  notes.push(...(await notesAfter(resolved, included)))
+  const more = await includeBeside(resolved, shown, included.versions.length)
+  const isTruncated = included.isTruncated || more.isTruncated
+  notes.push(...(await notesAfter(resolved, isTruncated)))
   const links = linksOf(resolved, address, position, direction, shown, found.length > shown.length)
   const entries = [
     ...shown.map(({ version, contained }) => ({ version, mode: 'match' as const, contained })),
-    ...included.versions.map((version) => ({ version, mode: 'include' as const })),
+    ...[...included.versions, ...more.versions].map((version) => ({ version, mode: 'include' as const })),
   ]
   return { entries, total, links, issues: notes }
 }
@@ -80,38 +91,37 @@ const find = async (resolved: ResolvedSearch): Promise<SearchPage> => {
  * is forbidden.
  */
 const plansOf = async (resolved: ResolvedSearch): Promise<readonly Plan[]> => {
-  const { view, query, types, access, resolved: understood } = resolved
-  const { context, scope } = query
-  const { criteria, planner } = view.search
+  const { view, query, types, access } = resolved
+  const { planner } = view.search
   const plans: Plan[] = []
   const used = access.isUnrestricted || types.length === 1 ? types : await view.search.usedTypes()
   for (const type of types) {
     if (!used.includes(type)) continue
-    const seen = await access.conditions(type, 's')
-    if (seen === undefined) {
-      if (scope.type !== undefined) refuse(access.forbidden(type, 's'))
-      continue
-    }
-    const inside =
-      scope.compartment === undefined ? [] : [criteria.inCompartment(type, scope.compartment, context.ownUrl)]
-    if (inside.includes(undefined)) continue
-    const conditions = [...(understood.conditions.get(type) ?? []), ...seen, ...(inside as SearchClause[])]
-    plans.push(await planner(view.store.types.code(type) ?? 0, conditions))
+    if (query.scope.type !== undefined && (await access.conditions(type, 's')) === undefined)
+      refuse(access.forbidden(type, 's'))
+    const conditions = await conditionsOf(resolved, type)
+    if (conditions !== undefined) plans.push(await planner(view.store.types.code(type) ?? 0, conditions))
   }
   return plans
+}
+
+/** All that resources of a type have to meet. Undefined where the caller may see none, or none can match. */
+const conditionsOf = async (
+  { view, query: { context, scope }, access, resolved: understood }: ResolvedSearch,
+  type: string,
+): Promise<readonly SearchClause[] | undefined> => {
+  const seen = await access.conditions(type, 's')
+  if (seen === undefined) return undefined
+  const { criteria } = view.search
+  const inside =
+    scope.compartment === undefined ? [] : [criteria.inCompartment(type, scope.compartment, context.ownUrl)]
+  if (inside.includes(undefined)) return undefined
+  return [...(understood.conditions.get(type) ?? []), ...seen, ...(inside as SearchClause[])]
 }
 
 const summariesOf = ({ view, resolved: { keys } }: ResolvedSearch, plans: readonly Plan[]): readonly PlanSummary[] => {
   const sort = keys.map(({ name }) => name)
   return plans.map((plan) => summarizePlan(plan, view.store.types.name, sort))
-}
-
-/** How the matches of a search are read. */
-interface Matches {
-  /** The matches next to the start of the page, nearest first. */
-  page(limit: number): Promise<readonly SearchMatch[]>
-  /** The number of all matches, or `most` if there are more. */
-  count(most: number | undefined): Promise<number>
 }
 
 /** Reads whole resources, or contained ones. */
@@ -185,9 +195,9 @@ const notesBefore = ({ view, tracer, resolved }: ResolvedSearch, plans: readonly
 }
 
 /** Notes of `_explain` on the statements, and a warning when includes were left out. */
-const notesAfter = async ({ tracer }: ResolvedSearch, included: Included): Promise<readonly Issue[]> => {
+const notesAfter = async ({ tracer }: ResolvedSearch, isTruncated: boolean): Promise<readonly Issue[]> => {
   const notes: Issue[] = tracer === undefined ? [] : [...(await tracer.report())]
-  if (included.isTruncated)
+  if (isTruncated)
     notes.push({
       severity: 'warning',
       code: 'too-costly',

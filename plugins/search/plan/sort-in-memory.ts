@@ -5,7 +5,7 @@
 
 import { decompressBody, type RowSource } from '../../storage/service.ts'
 import { SearchTooCostly } from '../errors.ts'
-import { missingSortText, type SortKey } from '../query/sort-order.ts'
+import { bestSortText, type SortKey } from '../query/sort-order.ts'
 import { type Fragment, isIn, q, raw } from '../sql/fragment.ts'
 import type { StatementCache } from '../sql/statements.ts'
 import type { Direction } from './plan.ts'
@@ -26,14 +26,8 @@ interface BodyRow {
   readonly body: Buffer
 }
 
-/** Of several texts the least for an ascending sort, the greatest for a descending one. */
-const bestOf = (texts: readonly string[], descending: boolean): string => {
-  let best: string | undefined
-  for (const text of texts) if (best === undefined || (descending ? text > best : text < best)) best = text
-  return best ?? missingSortText(descending)
-}
-
-const compare = (keys: readonly SortKey[], one: SortedMatch, other: SortedMatch): number => {
+/** Negative where `one` comes before `other` on a page. */
+export const compareSorted = (keys: readonly SortKey[], one: SortedMatch, other: SortedMatch): number => {
   for (let at = 0; at < keys.length; at += 1) {
     const [a, b] = [one.keys[at] as string, other.keys[at] as string]
     if (a !== b) return a < b === (keys[at] as SortKey).descending ? 1 : -1
@@ -60,7 +54,7 @@ export const placeAll = async (
     if (row === undefined) return []
     const resource = JSON.parse(decompressBody(row.body, row.flags).toString('utf8')) as Record<string, unknown>
     const keyOf = ({ texts, descending }: SortKey, at: number): string | number =>
-      texts === undefined ? (one[`s${at}`] as string) : bestOf(texts(resource), descending)
+      texts === undefined ? (one[`s${at}`] as string) : bestSortText(texts(resource), descending)
     return { rid: row.rid, keys: keys.map(keyOf) }
   })
 }
@@ -91,6 +85,7 @@ export const sortInMemory = async (
   for (let at = 0; at < found.length; at += CHUNK)
     placed.push(...(await placeAll(found.slice(at, at + CHUNK), keys, run)))
   const way = direction === 'older' ? 1 : -1
-  const rest = position.keys.length === 0 ? placed : placed.filter((one) => way * compare(keys, one, position) > 0)
-  return rest.sort((one, other) => way * compare(keys, one, other)).slice(0, limit)
+  const rest =
+    position.keys.length === 0 ? placed : placed.filter((one) => way * compareSorted(keys, one, position) > 0)
+  return rest.sort((one, other) => way * compareSorted(keys, one, other)).slice(0, limit)
 }

@@ -56,13 +56,19 @@ export interface ClauseText {
 const keysOfAny = (parts: readonly { readonly keys?: readonly MatchKey[] }[]): Pick<SearchClause, 'keys'> =>
   parts.every(({ keys }) => keys !== undefined) ? { keys: parts.flatMap(({ keys = [] }) => keys) } : {}
 
+/** Made apart from the clause, because matchers are stored by the thousand and a closure retains all of its scope. */
+const anyLookup =
+  (tests: readonly IndexLookup['matches'][]): NonNullable<SearchClause['matches']> =>
+  ({ rows }) =>
+    tests.some((test) => test(rows))
+
 /** Matches when one of the lookups does. */
 export const lookupClause = (named: ClauseText, lookups: readonly IndexLookup[]): SearchClause => ({
   ...named,
   ...keysOfAny(lookups),
   checkSql: (d) => or(lookups.map((lookup) => existsSql(lookup, d))),
   sources: lookups.map((lookup) => ({ keysSql: keysSql(lookup), isOrdered: lookup.isOrdered })),
-  matches: ({ rows }) => lookups.some(({ matches }) => matches(rows)),
+  matches: anyLookup(lookups.map(({ matches }) => matches)),
 })
 
 /** Matches when the other clause does not, so also resources without any value. */

@@ -1,7 +1,7 @@
 /** What makes the clauses of a search. */
 import type { TypeCodes } from '../../storage/service.ts'
 import type { ImpliedSystems } from '../definition/implied-systems.ts'
-import type { FullTextMode } from '../index/full-text/text-index.ts'
+import type { FullTextIndex } from '../index/full-text/text-index.ts'
 import type { Registry } from '../index/registry.ts'
 import type { CodeExpander } from './code-expander.ts'
 import type { Plan, Planner } from './plan-contract.ts'
@@ -22,7 +22,7 @@ export interface CriteriaParts {
   readonly dialect: ValueContext['dialect']
   readonly codeSystemsOf: ValueContext['codeSystemsOf']
   readonly impliedSystemsOf: ImpliedSystems
-  readonly fullTextMode: FullTextMode
+  readonly fullText: Pick<FullTextIndex, 'mode' | 'isComplete'>
   readonly referenceJoins: ReferenceJoins
   readonly terminology: CodeExpander | undefined
   /** True inside a transaction. */

@@ -67,7 +67,7 @@ export const createCriteria = (parts: CriteriaParts) => {
 
   const simple = createSimpleCriteria(parts, parameterOf)
   const general = createGeneralCriteria(codeOf, registry.hasher.long)
-  const words = createTextCriteria(parts.dialect, parts.fullTextMode)
+  const words = createTextCriteria(parts.dialect, parts.fullText)
   const linked = createChainCriteria(parts, parameterOf, toClause)
   const filterOf = createFilterCriteria({
     parameterOf,

@@ -28,6 +28,8 @@ export interface SearchQuery {
   /** True when unsupported parameters are to be ignored. */
   readonly lenient: boolean
   readonly shown: Shown
+  /** True where resources beside the stored ones are to be shown as well: the definitions of packages. */
+  readonly beside?: boolean
 }
 
 export interface SearchEntry {

@@ -13,8 +13,10 @@ import { IndexEntries, TEXT_COLUMNS } from '../index/index-entries.ts'
 import { toPrefixKey } from '../index/normalize.ts'
 import type { Registry } from '../index/registry.ts'
 import { type Fragment, isIn, q, raw } from '../sql/fragment.ts'
+import type { ClauseSubject } from './clause.ts'
 import type { Criteria } from './criteria.ts'
 import { sortTextsOf } from './sort-keys.ts'
+import { sortValuesOf } from './sort-values.ts'
 import type { IndexScan } from './walk.ts'
 
 export interface SortKey {
@@ -26,6 +28,8 @@ export interface SortKey {
   readonly texts?: (resource: Record<string, unknown>) => readonly string[]
   /** An index in the order of this key; it may also give the values of the keys that follow. */
   readonly walk?: IndexScan
+  /** The same value of a version in memory. Undefined where `texts` is set. */
+  readonly of?: (subject: ClauseSubject) => string | number
 }
 
 const MAX_KEYS = 5
@@ -152,6 +156,13 @@ const textsOf = (
 /** Sorts last in either direction: the greatest text ascending, the least one descending. */
 export const missingSortText = (descending: boolean): string => (descending ? '' : LAST_TEXT)
 
+/** Of several texts the least for an ascending sort, the greatest for a descending one. */
+export const bestSortText = (texts: readonly string[], descending: boolean): string => {
+  let best: string | undefined
+  for (const text of texts) if (best === undefined || (descending ? text > best : text < best)) best = text
+  return best ?? missingSortText(descending)
+}
+
 /** Keys of `_sort` for one type. Throws 400 for a parameter that cannot be sorted by. */
 export const toSortKeys = ({ parameterOf, registry }: Criteria, type: string, text: string): readonly SortKey[] => {
   const names = text.split(',').map((one) => one.trim())
@@ -165,9 +176,14 @@ export const toSortKeys = ({ parameterOf, registry }: Criteria, type: string, te
       return {
         ...key((d) => q`(SELECT x.upd FROM resource x WHERE x.rid = ${raw(d)}.rid)`),
         walk: ownWalk('upd', -1),
+        of: ({ versionTime }) => versionTime,
       }
     if (name === '_id')
-      return { ...key((d) => q`(SELECT x.id FROM resource x WHERE x.rid = ${raw(d)}.rid)`), walk: ownWalk('id', '') }
+      return {
+        ...key((d) => q`(SELECT x.id FROM resource x WHERE x.rid = ${raw(d)}.rid)`),
+        walk: ownWalk('id', ''),
+        of: ({ id }) => id,
+      }
     const parameter = parameterOf(type, name)
     if (SORTED_BY[parameter.type] === undefined)
       throw SearchSort(name, `a parameter of type ${parameter.type} has no order; sort by its parts`)
@@ -178,6 +194,7 @@ export const toSortKeys = ({ parameterOf, registry }: Criteria, type: string, te
         return {
           ...key(fromIndex('ix_date', 'x.lo', both, descending, dateless(descending))),
           walk: rowWalk(DATES, both, descending, dateless(descending)),
+          of: sortValuesOf.date(both, descending, dateless(descending)),
         }
       case 'number':
       case 'quantity':
@@ -185,14 +202,16 @@ export const toSortKeys = ({ parameterOf, registry }: Criteria, type: string, te
           {
             ...key(fromNumbers(both, descending, 'lo')),
             walk: rowWalk(NUMBERS, both, descending, numberless(descending)),
+            of: sortValuesOf.low(both, descending, numberless(descending)),
           },
-          key(fromNumbers(both, descending, 'lo_rest')),
+          { ...key(fromNumbers(both, descending, 'lo_rest')), of: sortValuesOf.lowRest(both, descending) },
         ]
       case 'string':
       case 'uri':
         return {
           ...key(fromIndex('ix_str', 'coalesce(x.tail, x.val)', codes, descending, missingSortText(descending))),
           walk: rowWalk(TEXTS, codes, descending, missingSortText(descending)),
+          of: sortValuesOf.text(codes, descending, missingSortText(descending)),
         }
       default:
         return { name, descending, texts: textsOf(registry, type, parameter.columns) }

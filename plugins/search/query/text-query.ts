@@ -3,9 +3,10 @@
  * https://hl7.org/fhir/R4/search.html#content
  */
 
-import { SearchEmpty, SearchTooCostly, SearchUnsupportedParameter, SearchValue } from '../errors.ts'
+import { SearchEmpty, SearchIndexing, SearchTooCostly, SearchUnsupportedParameter, SearchValue } from '../errors.ts'
 import { toTerms } from '../index/full-text/resource-text.ts'
-import type { FullTextMode } from '../index/full-text/text-index.ts'
+import type { FullTextIndex } from '../index/full-text/text-index.ts'
+import { asRefusal } from '../index/indexing-refusal.ts'
 import { type Fragment, q, raw } from '../sql/fragment.ts'
 import { allClause, anyClause, type ClauseText, notClause, type SearchClause } from './clause.ts'
 import { unescapeValue } from './escape.ts'
@@ -116,7 +117,10 @@ const ofType = (dialect: 'sqlite' | 'postgres', type: number, rids: Fragment): F
     ? q`SELECT t.rid AS rid FROM (${rids}) f CROSS JOIN ix_res t WHERE t.type = ${type} AND t.rid = f.rid`
     : q`SELECT t.rid AS rid FROM (${rids} OFFSET 0) f CROSS JOIN LATERAL (SELECT y.rid FROM ix_res y WHERE y.type = ${type} AND y.rid = f.rid OFFSET 0) t`
 
-export const createTextCriteria = (dialect: 'sqlite' | 'postgres', mode: FullTextMode) => {
+export const createTextCriteria = (
+  dialect: 'sqlite' | 'postgres',
+  index: Pick<FullTextIndex, 'mode' | 'isComplete'>,
+) => {
   const toCondition = (named: ClauseText, type: number, isNarrative: boolean, asked: Expression): SearchClause => {
     const inner = (one: Expression): SearchClause => toCondition(named, type, isNarrative, one)
     if (asked.kind === 'not') return notClause(named, inner(asked.of))
@@ -129,10 +133,12 @@ export const createTextCriteria = (dialect: 'sqlite' | 'postgres', mode: FullTex
       sources: [{ keysSql: ofType(dialect, type, rids), isOrdered: false }],
     }
   }
-  /** `type`: the code of the searched type. Throws 400. */
+  const { mode } = index
+  /** `type`: the code of the searched type. Throws 400, and 503 while the index is filled. */
   return (type: number, name: '_text' | '_content', value: string): SearchClause => {
     if (mode === 'none' || (mode === 'narrative' && name === '_content'))
       throw SearchUnsupportedParameter(name, `the setting full_text is "${mode}"`)
+    if (!index.isComplete) throw asRefusal(SearchIndexing(name, ''))
     const named = {
       text: `${name}=${short(value)}`,
       description: `words of the ${name === '_text' ? 'narrative' : 'resource'}`,

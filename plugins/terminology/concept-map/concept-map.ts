@@ -1,5 +1,6 @@
 /** A ConceptMap ready for translations: its targets by code, both ways. https://hl7.org/fhir/R4/conceptmap.html */
 import type { Json } from '../expansion-contract.ts'
+import { atOnce, inSlices, parseInSlices, type Steps } from '../in-slices.ts'
 
 /** Another element that a mapping depends on, or that it produces. */
 export interface OtherElement {
@@ -86,11 +87,14 @@ const push = (into: Map<string, Mapping[]>, code: string, more: readonly Mapping
   else known.push(...more)
 }
 
-const readGroup = (group: Json): MapGroup & { readonly size: number } => {
+const AT_ONCE = 200 // elements that are read without a pause
+
+function* readGroup(group: Json): Steps<MapGroup & { readonly size: number }> {
   const bySource = new Map<string, Mapping[]>()
   const displays = new Map<string, string>()
   let size = 0
-  for (const { code, display, target } of listOf(group.element)) {
+  for (const [at, { code, display, target }] of listOf(group.element).entries()) {
+    if (at % AT_ONCE === 0) yield
     if (typeof code !== 'string') continue
     const targets = listOf(target).map(readTarget)
     push(bySource, code, targets)
@@ -133,8 +137,9 @@ const readGroup = (group: Json): MapGroup & { readonly size: number } => {
   }
 }
 
-export const readConceptMap = (resource: Json): ConceptMap => {
-  const groups = listOf(resource.group).map(readGroup)
+function* reading(resource: Json): Steps<ConceptMap> {
+  const groups: (MapGroup & { readonly size: number })[] = []
+  for (const group of listOf(resource.group)) groups.push(yield* readGroup(group))
   return {
     url: textOf(resource.url),
     version: textOf(resource.version),
@@ -145,3 +150,11 @@ export const readConceptMap = (resource: Json): ConceptMap => {
     size: 1 + groups.reduce((sum, one) => sum + one.size, 0),
   }
 }
+
+export const readConceptMap = (resource: Json): ConceptMap => atOnce(reading(resource))
+
+export const readConceptMapInSlices = (resource: Json): Promise<ConceptMap> => inSlices(reading(resource))
+
+/** The same of the text of a resource. */
+export const parseConceptMap = async (text: string): Promise<ConceptMap> =>
+  readConceptMapInSlices(await parseInSlices(text))

@@ -13,7 +13,7 @@ import type { Json } from '../expansion-contract.ts'
 import { literalId } from '../operations/literal-id.ts'
 import { orNone } from '../or-none.ts'
 import type { PulledDefinitions } from '../pull/pulled-definitions.ts'
-import { type ConceptMap, readConceptMap } from './concept-map.ts'
+import { type ConceptMap, parseConceptMap } from './concept-map.ts'
 
 /** Codes and mappings of all cached maps. */
 const MAX_MAPPINGS = 400_000
@@ -65,19 +65,19 @@ const summaryOf = (definition: Definition): Summary | undefined => {
 export const createMapFinder = ({ definitions, resources, pulled }: MapFinderParts): MapFinder => {
   // The key of a stored map has its version, and that of a map of a package the installed set: neither changes.
   const kept = new LRUCache<string, ConceptMap>({ maxSize: MAX_MAPPINGS, sizeCalculation: ({ size }) => size })
-  const made = (key: string, resource: () => Json): ConceptMap => {
+  const made = async (key: string, text: () => string): Promise<ConceptMap> => {
     const known = kept.get(key)
     if (known !== undefined) return known
-    const map = readConceptMap(resource())
+    const map = await parseConceptMap(text())
     kept.set(key, map)
     return map
   }
-  const ofPackage = (one: Definition): ConceptMap =>
-    made(`${definitions.fingerprint} ${one.package} ${one.id}`, () => JSON.parse(one.json) as Json)
+  const ofPackage = (one: Definition): Promise<ConceptMap> =>
+    made(`${definitions.fingerprint} ${one.package} ${one.id}`, () => one.json)
 
   const pulledNamed = async (canonical: Canonical): Promise<ConceptMap | undefined> => {
     const text = await pulled.find('ConceptMap', canonical)
-    return text === undefined ? undefined : made(`pulled ${hash('sha256', text)}`, () => JSON.parse(text) as Json)
+    return text === undefined ? undefined : made(`pulled ${hash('sha256', text)}`, () => text)
   }
 
   let summaries: { readonly fingerprint: string; readonly all: Promise<readonly Summary[]> } | undefined
@@ -102,13 +102,16 @@ export const createMapFinder = ({ definitions, resources, pulled }: MapFinderPar
 
   const escaped = (value: string): string => value.replace(/[\\,$|]/g, '\\$&')
   const session = () => resources().as({ kind: 'internal', purpose: 'terminology' })
-  const ofHeld = (held: CurrentResource): ConceptMap => made(`stored ${held.id}/${held.version}`, () => held.parse())
+  const ofHeld = (held: CurrentResource): Promise<ConceptMap> =>
+    made(`stored ${held.id}/${held.version}`, () => held.json)
 
   /** Stored maps, the preferred one first. */
   const search = async (most: number, query: Readonly<Record<string, string>>) => {
     const text = new URLSearchParams({ ...query, _count: String(most) }).toString()
     const page = await orNone(session().search('ConceptMap', text))
-    const maps = (page?.matches ?? []).map(ofHeld).sort((one, other) => compareDefinitions({ ...one }, { ...other }))
+    const maps: ConceptMap[] = []
+    for (const held of page?.matches ?? []) maps.push(await ofHeld(held))
+    maps.sort((one, other) => compareDefinitions({ ...one }, { ...other }))
     return { maps, isWhole: page?.next === undefined }
   }
 
@@ -155,7 +158,9 @@ export const createMapFinder = ({ definitions, resources, pulled }: MapFinderPar
       const others = (await packaged()).filter(({ sources, targets }) =>
         (wanted.isReverse ? targets : sources).has(wanted.system),
       )
-      return [...own, ...others.map(({ definition }) => ofPackage(definition)).filter(({ url }) => !urls.has(url))]
+      const found: ConceptMap[] = []
+      for (const { definition } of others) found.push(await ofPackage(definition))
+      return [...own, ...found.filter(({ url }) => !urls.has(url))]
     },
   }
 }

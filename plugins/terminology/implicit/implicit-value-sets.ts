@@ -85,6 +85,12 @@ const toValueSet = (url: string, { system, version, constraint }: Implied, found
   }
 }
 
+/** Whether the answers of a list are concepts with a property; else they are below it, where it is a concept. */
+const isAnswerList = async (loinc: ConceptSource | undefined, id: string): Promise<boolean> =>
+  loinc === undefined ||
+  (await loinc.select({ property: LIST, op: '=', value: id })).count > 0 ||
+  (await loinc.find(id)) === undefined
+
 export const withImplicitValueSets = (find: DefinitionFinder): DefinitionFinder => {
   const ofSnomed = (canonical: string): Implied | undefined => {
     const { url, version } = readNamed(canonical)
@@ -98,8 +104,7 @@ export const withImplicitValueSets = (find: DefinitionFinder): DefinitionFinder 
     if (matched === null) return undefined
     const [, id] = matched
     if (id === undefined) return { system: LOINC, version, constraint: ALL }
-    const isBelow =
-      id.startsWith('LP') || (await (await find.source(joinVersion(LOINC, version)))?.find(id)) !== undefined
+    const isBelow = id.startsWith('LP') || !(await isAnswerList(await find.source(joinVersion(LOINC, version)), id))
     const constraint = isBelow ? only('concept', 'descendent-of', id) : only(LIST, '=', id)
     return { system: LOINC, version, constraint }
   }

@@ -24,6 +24,8 @@ export interface IndexReader {
   missedPackaged(definition: Definition, size: number): void
 }
 
+const EDITION = /^http:\/\/snomed\.info\/sct\/\d{1,18}$/
+
 /** The name of a definition in the index. */
 export const nameOfPackaged = (definition: Definition): string =>
   JSON.stringify([definition.package, definition.url, definition.version])
@@ -44,10 +46,13 @@ export const createIndexReader = ({ database, fingerprint, want }: IndexReaderPa
     const row = rows.find((one) => one.state === 'ready' && one.edition === edition)
     return row && toSource(row)
   }
+  /** A version of SNOMED CT that names an edition without a date stands for the newest one of it. */
+  const isNamed = (version: string, has: string): boolean =>
+    has === version || (EDITION.test(version) && has.startsWith(`${version}/version/`))
   const newest = async (source: 'load' | 'pull', { url, version }: Canonical): Promise<ConceptSource | undefined> => {
     const rows = await database.all<SystemRow>(readLoaded, [url])
     const found = rows
-      .filter((row) => row.source === source && (version === undefined || row.version === version))
+      .filter((row) => row.source === source && (version === undefined || isNamed(version, row.version)))
       .map((row) => ({ row, version: row.version, status: headerOf(row.header).status }))
       .sort(compareDefinitions)[0]
     return found && toSource(found.row)

@@ -1,5 +1,5 @@
 /** Makes the rows of the index from concepts. They are JSON texts, so that a thread makes them and the main thread only binds them. */
-import { type PropertyValue, textOfProperty } from '../code-system.ts'
+import { textOfProperty } from '../code-system.ts'
 import { toMatchText } from '../match-text.ts'
 import type { LoadedConcept } from './loaded-concept.ts'
 import { HEAD } from './tables.ts'
@@ -38,10 +38,9 @@ export const toIndexRows = (concepts: readonly LoadedConcept[], first: number, i
     for (const [n, { language, value }] of (one.designations ?? []).entries())
       designations.push([place, n, language?.toLowerCase() ?? '', toMatchText(value)])
     for (const [n, parent] of (one.parents ?? []).entries()) parents.push([place, n, parent])
-    for (const [n, property] of (one.properties ?? []).entries()) {
-      const value = textOfProperty(property as PropertyValue)
-      properties.push([place, n, property.code, headOf(value), value])
-    }
+    const values = (one.properties ?? []).map((property) => [property.code, textOfProperty(property)] as const)
+    for (const [n, [name, value]] of [...values, ...(one.filterTexts ?? [])].entries())
+      properties.push([place, n, name, headOf(value), value])
     const shown = display ?? one.designations?.[0]?.value ?? ''
     return [
       place,

@@ -23,6 +23,12 @@ export interface LoadedSystem {
  */
 export type ConceptBatches = (from: number) => AsyncIterable<readonly LoadedConcept[]>
 
+export interface LoadOptions {
+  readonly signal?: AbortSignal
+  /** True where no request waits for this process: the work does not rest. */
+  readonly isAlone?: boolean
+}
+
 export interface LoadResult {
   /** Number of concepts. */
   readonly size: number
@@ -34,7 +40,7 @@ export interface LoadResult {
  * Resolves when the code system is in use and the one before it is not. When it rejects, the one before it stays in use,
  * and the next call goes on behind the last batch that was stored. Throws 400 for a code that is there twice.
  */
-export type LoadConcepts = (system: LoadedSystem, batches: ConceptBatches, signal?: AbortSignal) => Promise<LoadResult>
+export type LoadConcepts = (system: LoadedSystem, batches: ConceptBatches, options?: LoadOptions) => Promise<LoadResult>
 
 const SLICE = 250 // concepts of one transaction
 
@@ -46,14 +52,14 @@ const isUnique = (error: unknown): boolean => {
 
 export const createLoadConcepts = (
   database: Pick<Database, 'all'>,
-  writer: RowsWriter,
+  writerFor: (isAlone: boolean) => RowsWriter,
   /** Called when the code system is in use. */
   changed: () => void,
 ): LoadConcepts => {
   const running = new Map<string, Promise<unknown>>()
 
   /** The row of the attempt that is gone on with, or a new one. */
-  const opened = async (system: LoadedSystem): Promise<SystemRow> => {
+  const opened = async (system: LoadedSystem, writer: RowsWriter): Promise<SystemRow> => {
     const { source, name, edition } = system
     const rows = await database.all<SystemRow>(readNamed, [source, name])
     const header = JSON.stringify(system.header)
@@ -62,9 +68,10 @@ export const createLoadConcepts = (
     await writer.rewind(same)
     return same
   }
-  const load: LoadConcepts = async (system, batches, signal) => {
+  const load: LoadConcepts = async (system, batches, { signal, isAlone = false } = {}) => {
     const { isCaseSensitive, url } = system.header
-    const row = await opened(system)
+    const writer = writerFor(isAlone)
+    const row = await opened(system, writer)
     let { size } = row
     let number = row.batches
     for await (const batch of batches(number)) {
@@ -88,11 +95,11 @@ export const createLoadConcepts = (
     changed()
     return { size, resumed: row.batches }
   }
-  return async (system, batches, signal) => {
+  return async (system, batches, options) => {
     const key = JSON.stringify([system.source, system.name])
     // Two loads of one source at once would write the same batches.
     if (running.has(key)) throw LoadRunning(system.name.slice(0, 200))
-    const made = load(system, batches, signal)
+    const made = load(system, batches, options)
     running.set(key, made)
     try {
       return await made

@@ -8,13 +8,15 @@ export interface LoadedConcept {
   readonly definition?: string | undefined
   readonly designations?: readonly Designation[]
   readonly properties?: readonly PropertyValue[]
+  /** Further values of properties that filters find the concept by: a property and a text. */
+  readonly filterTexts?: readonly (readonly [property: string, text: string])[]
   /** Codes of the concepts directly above it, written as they are there. Those that no concept has are left out. */
   readonly parents?: readonly string[]
   readonly isInactive?: boolean
   readonly isAbstract?: boolean
 }
 
-const toLoaded = ({ parents, values, ...concept }: Concept): LoadedConcept => ({
+export const toLoaded = ({ parents, values, ...concept }: Concept): LoadedConcept => ({
   ...concept,
   properties: values,
   parents: Array.from(parents, ({ code }) => code),

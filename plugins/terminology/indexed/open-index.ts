@@ -28,12 +28,13 @@ export interface OpenIndex extends TerminologyIndex {
 
 export const openIndex = ({ database, definitions, clock, ...parts }: IndexParts): OpenIndex => {
   const writer = createRowsWriter(database, clock)
+  const alone = createRowsWriter(database, clock, true)
   const indexer = createIndexer({ ...parts, database, definitions, clock, writer })
   return {
     indexer,
     end: writer.end,
     reader: createIndexReader({ database, fingerprint: () => definitions.fingerprint, want: indexer.want }),
-    load: createLoadConcepts(database, writer, parts.changed),
+    load: createLoadConcepts(database, (isAlone) => (isAlone ? alone : writer), parts.changed),
     idle: indexer.idle,
   }
 }

@@ -4,6 +4,7 @@ import { joinVersion } from '../canonical.ts'
 import { changedAt } from '../changed-at.ts'
 import { ContextUnknown, InputMissing, InputValue, ValueSetUnknown } from '../errors.ts'
 import type { Expanded, Json } from '../expansion-contract.ts'
+import { parseInSlices } from '../in-slices.ts'
 import type { SystemVersions } from '../system-versions.ts'
 import type { ExpansionService } from '../terminology.ts'
 import { asOfIn, checkAsOf, DATE } from './as-of-input.ts'
@@ -65,7 +66,7 @@ export const valueSetOf = async (
     operation,
   ])
   const sent = inputs.get<Json>('valueSet')
-  const given: Json | undefined = id === undefined ? sent : (await data.read('ValueSet', id)).parse()
+  const given: Json | undefined = id === undefined ? sent : await parseInSlices((await data.read('ValueSet', id)).json)
   const asOf = asOfIn(invocation)
   const options = (versions: SystemVersions | undefined) => ({
     ...(versions !== undefined && { versions }),

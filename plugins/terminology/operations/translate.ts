@@ -1,7 +1,12 @@
 /** $translate: codes that concept maps map a code to. https://hl7.org/fhir/R4/conceptmap-operation-translate.html */
 import type { AnsweringOperation, Inputs, Invocation, OperationParameter } from '../../fhir/service.ts'
 import { joinVersion, readCanonical } from '../canonical.ts'
-import { type ConceptMap, type OtherElement, readConceptMap } from '../concept-map/concept-map.ts'
+import {
+  type ConceptMap,
+  type OtherElement,
+  parseConceptMap,
+  readConceptMapInSlices,
+} from '../concept-map/concept-map.ts'
 import type { MapFinder } from '../concept-map/map-finder.ts'
 import { type Dependency, type Match, type TranslatedCoding, translate } from '../concept-map/translate.ts'
 import { ConceptMapUnknown, InputMissing, InputsTooMany } from '../errors.ts'
@@ -123,7 +128,9 @@ const namedMap = async (
   const where = id === undefined ? 'the parameter conceptMap' : `ConceptMap/${id}`
   if (id !== undefined && sent !== undefined)
     refuseContradiction('translate', ['conceptMap', String(sent.url ?? '')], ['the address', where])
-  const map = readConceptMap(id === undefined ? (sent as Json) : (await data.read('ConceptMap', id)).parse())
+  const map = await (id === undefined
+    ? readConceptMapInSlices(sent as Json)
+    : parseConceptMap((await data.read('ConceptMap', id)).json))
   if (literal === undefined)
     refuseContradiction('translate', ['url', named?.url], [`the url of ${where}`, map.url ?? ''])
   refuseContradiction(

@@ -82,7 +82,7 @@ export const createPullType = ({ database, fetchPage, load }: PullTypeParts) => 
           number += 1
         }
       }
-      await load({ source: 'pull', name, edition, header }, batches, signal)
+      await load({ source: 'pull', name, edition, header }, batches, { signal })
     }
     return { ...definition, body: '' }
   }

@@ -1,5 +1,5 @@
 /** What the Database service promises, on every kind of database. */
-import { EntitySchema } from '@mikro-orm/core'
+import { EntitySchema, raw, UniqueConstraintViolationException } from '@mikro-orm/core'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createKernel, definePlugin, defineService, type Kernel } from '../../../kernel/index.ts'
@@ -212,6 +212,21 @@ for (const kind of databaseKinds) {
     await db.transact((transaction) => transaction.run(insert, [7, 'seven']))
     const orm = await db.orm()
     assert.is((await orm.em.fork().findOne(NoteSchema, { id: 7 }))?.text, 'seven')
+  })
+
+  test('MikroORM writes values as they are, also inside of SQL, and names what a constraint refuses', async ({
+    db,
+  }) => {
+    const em = (await db.orm()).em.fork()
+    const text = String.raw`it's \'; DROP TABLE note; --`
+    await em.insert(NoteSchema, { id: 8, text })
+    assert.is((await em.findOne(NoteSchema, { text }))?.id, 8)
+    assert.is(await em.count(NoteSchema, { [raw(`text = ${em.getPlatform().quoteValue(text)}`)]: [] }), 1)
+    const refused = await em.insert(NoteSchema, { id: 8, text: 'again' }).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    assert.instance(refused, UniqueConstraintViolationException)
   })
 
   test('status counts transactions and the commits they shared', async ({ db }) => {

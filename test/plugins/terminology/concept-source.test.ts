@@ -76,7 +76,12 @@ for (const kind of databaseKinds) {
   const both = async (db: Database, seed: number) => {
     const { resource, codes } = randomCodeSystem(seeded(seed), `http://random.example/${seed}`)
     const system = readCodeSystem(resource)
-    const load = createLoadConcepts(db, createRowsWriter(db, createManualClock(0)), () => undefined)
+    const writer = createRowsWriter(db, createManualClock(0))
+    const load = createLoadConcepts(
+      db,
+      () => writer,
+      () => undefined,
+    )
     const header = HEADER(system)
     await load({ source: 'load', name: header.url, edition: '1', header }, async function* (from) {
       for (const [at, batch] of [...loadedConcepts(system, 7)].entries()) if (at >= from) yield batch

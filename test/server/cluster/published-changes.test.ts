@@ -7,6 +7,7 @@ import cluster from '../../../plugins/cluster/index.ts'
 import { Database, sql } from '../../../plugins/database/service.ts'
 import { insertCatalog } from '../../../plugins/model/tables.ts'
 import { Definitions } from '../../../plugins/packages/service.ts'
+import { createFullTextIndex } from '../../../plugins/search/index/full-text/text-index.ts'
 import { Searches } from '../../../plugins/search/service.ts'
 import smart from '../../../plugins/smart/index.ts'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
@@ -114,6 +115,27 @@ test('search parameters that are posted to the primary are known to a replica th
     await until(() => registry.pending.length === 0, 10_000, 'the column')
     await put('retired')
     await until(() => !has(), NOTICED_MS, 'the search parameter to be gone')
+  }))
+
+test('while the words are indexed for another setting, a replica refuses to search for them, and not for anything else', () =>
+  withPair(async ({ primary, replica }) => {
+    const payload = JSON.stringify({ resourceType: 'Patient', name: [{ text: 'Quince' }] })
+    assert.is((await primary.inject({ method: 'POST', url: '/Patient', headers: FHIR, payload })).statusCode, 201)
+    const search = async (url: string): Promise<string> => {
+      const { statusCode, body } = await replica.inject(url)
+      return `${statusCode} ${statusCode === 200 ? JSON.parse(body).entry?.length : JSON.parse(body).issue[0].code}`
+    }
+    assert.is(await search('/Patient?_content=quince'), '200 1')
+    // As the next primary does whose setting is another.
+    const fillAs = (mode: 'all' | 'narrative') => createFullTextIndex(primary.get(Database), mode).complete()
+    await fillAs('narrative')
+    const says = (said: string): Promise<void> =>
+      until(async () => (await search('/Patient?_content=quince')) === said, NOTICED_MS, said)
+    await says('503 transient')
+    assert.is(await search('/Patient?_content=quince OR pear'), '503 transient')
+    assert.is(await search('/Patient?name=quince'), '200 1')
+    await fillAs('all')
+    await says('200 1')
   }))
 
 test('a replica ends as soon as the primary has compiled other packages', () => {

@@ -13,7 +13,7 @@ const create = (server: SpawnedServer): Promise<Response> =>
   fetch(`${server.base}/Patient`, {
     method: 'POST',
     headers: { 'content-type': 'application/fhir+json' },
-    body: '{"resourceType":"Patient"}',
+    body: '{"resourceType":"Patient","name":[{"text":"Quince"}]}',
   })
 const idOf = async (answer: Response): Promise<string> => {
   assert.is(answer.status, 201)
@@ -67,6 +67,8 @@ for (const kind of [sqliteKind, postgresKind]) {
     assert.ok(took < TAKEOVER_MS, `${took} ms`)
     for (const id of ids) assert.is((await fetch(`${second.base}/Patient/${id}`)).status, 200)
     await idOf(await create(second))
+    const found = (await (await fetch(`${second.base}/Patient?_content=quince`)).json()) as { total: number }
+    assert.is(found.total, ids.length + 1, 'the words of both servers')
     const verdict = (await (await fetch(`${second.base}/_audit/verify`)).json()) as { ok: boolean }
     assert.is(verdict.ok, true)
     await second.kill()

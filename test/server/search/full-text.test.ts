@@ -3,6 +3,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import { Database, sql } from '../../../plugins/database/service.ts'
+import { createFullTextIndex } from '../../../plugins/search/index/full-text/text-index.ts'
 import { clearText } from '../../../plugins/search/index/full-text/text-tables.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
@@ -249,6 +250,40 @@ test('full_text chooses what is indexed; after a change all is indexed anew', as
     assert.is(await findIn(all, '/Condition?_content=heart'), 'c1 c2')
     assert.is(await named(all), '_text _content')
     await all.stop()
+  } finally {
+    await own.remove()
+  }
+})
+
+test('an index that was half filled for another setting is not taken for a complete one', async () => {
+  if (chosenKind.name === 'memory') return
+  const own = await chosenKind.fresh()
+  try {
+    const before = await start(own.settings)
+    for (const one of RESOURCES) await putTo(before, one)
+    assert.is(await findIn(before, '/Condition?_content=heart'), 'c1 c2')
+    // A server with the setting "narrative" takes over, and is killed after its first batch.
+    const database = before.get(Database)
+    const killed = new AbortController()
+    let transactions = 0
+    const interrupted = createFullTextIndex(
+      {
+        ...database,
+        transact: async (work, options) => {
+          const done = await database.transact(work, options)
+          transactions += 1
+          if (transactions === 2) killed.abort()
+          return done
+        },
+      },
+      'narrative',
+    )
+    await interrupted.complete(killed.signal)
+    await before.stop()
+    const after = await start(own.settings)
+    assert.is(await findIn(after, '/Condition?_content=heart'), 'c1 c2')
+    assert.is(await findIn(after, '/Condition?_text=heart'), 'c1')
+    await after.stop()
   } finally {
     await own.remove()
   }

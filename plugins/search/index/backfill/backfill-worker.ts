@@ -1,11 +1,12 @@
 /**
  * Runs backfills while the server answers requests: one small transaction after the other, with other work of the
  * main thread in between. On PostgreSQL it also checks regularly, and when the feed publishes it, whether another server
- * has added SearchParameters or completed a column.
+ * has added SearchParameters, completed a column, or indexes other words.
  */
 import type { Clock, Logger } from '../../../../kernel/index.ts'
 import { createFreshRuns, whenStored } from '../../../database/service.ts'
 import type { ColumnRow } from '../columns.ts'
+import type { FullTextIndex } from '../full-text/text-index.ts'
 import type { Registry } from '../registry.ts'
 import { DIRTY } from '../tables.ts'
 import type { Backfill } from './backfill.ts'
@@ -19,6 +20,7 @@ const RETRY_MS = 5_000 // wait after a failure: the database may be unreachable
 export interface BackfillWorkerParts {
   readonly registry: Registry
   readonly backfill: Backfill
+  readonly words: Pick<FullTextIndex, 'look'>
   readonly clock: Clock
   readonly log: Logger
   /** True where other servers may use the same database. */
@@ -72,6 +74,7 @@ const fillType = async (backfill: Backfill, log: Logger, type: string, until: Ab
 export const createBackfillWorker = ({
   registry,
   backfill,
+  words,
   clock,
   log,
   shared,
@@ -140,7 +143,7 @@ export const createBackfillWorker = ({
   }
   const look = async (): Promise<void> => {
     try {
-      await registry.refresh()
+      await Promise.all([registry.refresh(), words.look()])
       if (hasWork()) wake()
     } catch (error) {
       log.debug({ err: error }, 'could not look for new search parameters')

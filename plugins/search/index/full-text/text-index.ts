@@ -36,6 +36,9 @@ const both = (one: MaybePromise<void>, other: MaybePromise<void>): MaybePromise<
 export const createFullTextIndex = (database: Database, mode: FullTextMode) => {
   /** The value of the setting when the index is complete. */
   const held = mode === 'none' ? mode : `${mode} ${VERSION}`
+  /** Its value while the index is filled: no server takes an index for complete that another one has left half filled. */
+  const filling = `${held} soon`
+  let isComplete = false
   const read = (resource: Json): ResourceText => resourceTextOf(resource, mode === 'all')
   /** `isNew`: the index holds nothing of this resource, so its row may be inserted after the transaction. */
   const put = (
@@ -71,6 +74,12 @@ export const createFullTextIndex = (database: Database, mode: FullTextMode) => {
   const setting = async (name: string): Promise<string | undefined> =>
     (await database.get<{ value: string }>(readTextSetting, [name]))?.value
 
+  /** Publishes the change too, so that other servers look at once. */
+  const record = (transaction: Transaction, value: string): MaybePromise<void> => {
+    transaction.publish({ about: 'search-columns' })
+    return transaction.run(writeTextSetting, [MODE, value])
+  }
+
   const fill = async (signal?: AbortSignal): Promise<void> => {
     for (let at = Number((await setting(PROGRESS)) ?? 0); !signal?.aborted; ) {
       const next = await database.transact(async (transaction) => {
@@ -82,7 +91,7 @@ export const createFullTextIndex = (database: Database, mode: FullTextMode) => {
         }
         const last = rows.at(-1)?.rid
         await transaction.run(writeTextSetting, [PROGRESS, String(last ?? 0)])
-        if (last === undefined) await transaction.run(writeTextSetting, [MODE, held])
+        if (last === undefined) await record(transaction, held)
         return last
       })
       if (next === undefined) return
@@ -90,12 +99,17 @@ export const createFullTextIndex = (database: Database, mode: FullTextMode) => {
     }
   }
 
-  const clear = (): Promise<void> =>
+  /** `fill` begins at the first resource. `isEmptied`: existing rows are removed now; otherwise `fill` replaces them. */
+  const beginAnew = (isEmptied: boolean): Promise<void> =>
     database.transact(async (transaction) => {
-      await transaction.run(clearText, [])
+      if (isEmptied) await transaction.run(clearText, [])
       await transaction.run(writeTextSetting, [PROGRESS, '0'])
-      await transaction.run(writeTextSetting, [MODE, mode === 'none' ? held : `${mode} soon`])
+      await record(transaction, mode === 'none' ? held : filling)
     })
+  const look = async (): Promise<boolean> => {
+    isComplete = (await setting(MODE)) === held
+    return isComplete
+  }
 
   return {
     mode,
@@ -121,18 +135,34 @@ export const createFullTextIndex = (database: Database, mode: FullTextMode) => {
               )
             },
           },
-    /** Rebuilds the full-text index when the setting has changed; a server that only reads waits for that. Stops between two batches when `signal` aborts. */
+    /** False while the index does not hold the words that this server's mode asks for, so that a search would miss some. */
+    get isComplete() {
+      return isComplete
+    },
+    /** Looks whether another server has filled the index, or fills it for another mode. */
+    async look(): Promise<void> {
+      await look()
+    },
+    /**
+     * Rebuilds the full-text index when the setting has changed; a server that only reads waits for that. Stops between two
+     * batches when `signal` aborts.
+     */
     async complete(signal?: AbortSignal): Promise<void> {
       if (database.isReader) {
-        await whenStored(signal, async () => (await setting(MODE)) === held || undefined)
+        await whenStored(signal, async () => (await look()) || undefined)
         return
       }
-      if ((await setting(MODE)) === held) return
-      if ((await setting(PROGRESS)) === undefined || mode === 'none') await clear()
+      if (await look()) return
+      const stored = await setting(MODE)
+      if (stored !== filling || mode === 'none') await beginAnew(stored === undefined || mode === 'none')
       if (mode !== 'none') await fill(signal)
+      await look()
     },
     /** Empties the full-text index, so that `complete` fills it again. */
-    clear,
+    async clear(): Promise<void> {
+      isComplete = false
+      await beginAnew(true)
+    },
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { ParameterColumn } from '../../definition/parameter.ts'
 import { SearchEmpty, SearchValue } from '../../errors.ts'
+import { REFERENCE_COLUMNS } from '../../index/index-entries.ts'
 import { and, isIn } from '../../sql/fragment.ts'
 import { unescapeValue } from '../escape.ts'
 import { type IndexLookup, someRow } from '../index-lookup.ts'
@@ -36,6 +37,15 @@ export const referenceTargets = (
   throw SearchValue(name, 'a reference: Type/id, id or a URL')
 }
 
+const hasReference =
+  (codes: readonly number[], targets: readonly number[]): IndexLookup['matches'] =>
+  ({ reference }) =>
+    someRow(
+      reference,
+      REFERENCE_COLUMNS,
+      (at) => codes.includes(reference[at] as number) && targets.includes(reference[at + 1] as number),
+    )
+
 export const referenceLookup = (columns: readonly ParameterColumn[], targets: readonly number[]): IndexLookup => {
   const codes = codesOf(columns)
   return {
@@ -43,12 +53,7 @@ export const referenceLookup = (columns: readonly ParameterColumn[], targets: re
     where: and([isIn('x.param', codes), isIn('x.target', targets)]),
     isOrdered: codes.length === 1 && targets.length === 1,
     probeable: true,
-    matches: ({ reference }) =>
-      someRow(
-        reference,
-        2,
-        (at) => codes.includes(reference[at] as number) && targets.includes(reference[at + 1] as number),
-      ),
+    matches: hasReference(codes, targets),
     keys: codes.flatMap((column) =>
       targets.map((value) => ({ kind: 'reference' as const, column, value, system: undefined })),
     ),

@@ -5,7 +5,7 @@
 import { DISPLAY_TEXT, IDENTIFIER, OF_TYPE, TEXT_SEPARATOR } from '../../definition/column-codes.ts'
 import type { ParameterColumn } from '../../definition/parameter.ts'
 import { SearchEmpty, SearchValue } from '../../errors.ts'
-import { type IndexEntries, TEXT_COLUMNS, TOKEN_COLUMNS } from '../../index/index-entries.ts'
+import { TEXT_COLUMNS, TOKEN_COLUMNS } from '../../index/index-entries.ts'
 import { normalize } from '../../index/normalize.ts'
 import { and, isIn, q } from '../../sql/fragment.ts'
 import { splitEscaped, unescapeValue } from '../escape.ts'
@@ -42,6 +42,19 @@ interface WantedToken {
 const keysFor = (codes: readonly number[], wanted: readonly WantedToken[]): readonly MatchKey[] =>
   codes.flatMap((column) => wanted.map((one) => ({ kind: 'token' as const, column, ...one })))
 
+const hasToken =
+  (codes: readonly number[], wanted: readonly WantedToken[]): IndexLookup['matches'] =>
+  ({ token }) =>
+    someRow(
+      token,
+      TOKEN_COLUMNS,
+      (at) =>
+        codes.includes(token[at] as number) &&
+        wanted.some(
+          ({ value, system }) => value === token[at + 1] && (system === undefined || system === token[at + 2]),
+        ),
+    )
+
 /** `wanted` checks rows in memory. In the table, rows are sought under `systems`, where these are known. */
 const tokenRows = (
   codes: readonly number[],
@@ -56,16 +69,7 @@ const tokenRows = (
     where: and(where),
     isOrdered: codes.length === 1 && values.length === 1 && systems?.length === 1,
     probeable: systems !== undefined,
-    matches: ({ token }: IndexEntries) =>
-      someRow(
-        token,
-        TOKEN_COLUMNS,
-        (at) =>
-          codes.includes(token[at] as number) &&
-          wanted.some(
-            ({ value, system }) => value === token[at + 1] && (system === undefined || system === token[at + 2]),
-          ),
-      ),
+    matches: hasToken(codes, wanted),
     keys: keysFor(codes, wanted),
   }
 }

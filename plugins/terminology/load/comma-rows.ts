@@ -1,0 +1,61 @@
+/** Reads the CSV files of LOINC: UTF-8 with or without a byte order mark, values in quotes, which may have several lines. */
+import { Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { CsvError, parse } from 'csv-parse'
+import { ReleaseFile as ReleaseFileError, ReleaseLine } from '../errors.ts'
+import { findColumns, type ReadTable, type TableRow } from './table-rows.ts'
+
+const AT_ONCE = 1000
+const MAX_RECORD = 4 * 1024 * 1024 // bytes
+
+interface Read {
+  readonly record: readonly string[]
+  /** As it is in the file, without its last line break. The library counts a line break within quotes twice. */
+  readonly raw: string
+}
+const LINES = /\n/g
+
+export const readCommaRows: ReadTable = async function* (file, columns) {
+  let read = 0
+  const counted = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      read += chunk.length
+      done(null, chunk)
+    },
+  })
+  const parser = parse({ bom: true, raw: true, skip_empty_lines: true, max_record_size: MAX_RECORD })
+  let failed: unknown
+  const piped = pipeline(await file.open(), counted, parser).catch((error: unknown) => {
+    failed = error
+  })
+  let places: readonly number[] | undefined
+  let rows: TableRow[] = []
+  let known = 0
+  let line = 1
+  const batch = () => {
+    const made = { rows, bytes: read - known }
+    rows = []
+    known = read
+    return made
+  }
+  try {
+    for await (const { record, raw } of parser as AsyncIterable<Read>) {
+      if (places === undefined) places = findColumns(file, record, columns)
+      else rows.push({ values: places.map((at) => record[at] ?? ''), line })
+      line += 1 + (raw.match(LINES)?.length ?? 0)
+      if (rows.length >= AT_ONCE) yield batch()
+    }
+  } catch (error) {
+    if (error instanceof CsvError) throw ReleaseLine(file.label, line, lowered(error.message))
+    throw failed ?? error
+  } finally {
+    parser.destroy()
+    await piped
+  }
+  if (places === undefined) throw ReleaseFileError(file.label, 'it is empty')
+  yield batch()
+}
+
+/** The sentence of the library as part of another one. */
+const lowered = (message: string): string =>
+  `${message.charAt(0).toLowerCase()}${message.slice(1)}`.replace(/ on line \d+$|[.]$/g, '')

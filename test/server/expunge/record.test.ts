@@ -1,0 +1,79 @@
+/** $expunge of a patient's record: a job that erases the compartment, what was deleted of it, and the Patient. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { chosenKind } from '../../support/database-kinds.ts'
+import { bodiesOf, expungeServer, observation, patient, plugins, tablesWith, withExpunge } from './expunge-server.ts'
+
+test('a record is erased with all that was deleted of it, and others stay', () =>
+  withExpunge(async (server) => {
+    const id = await server.create(patient())
+    const other = await server.create({ resourceType: 'Patient', active: true })
+    const kept = await server.create({ ...observation(`Patient/${other}`), code: { text: 'kept' } })
+    const encounter = {
+      ...{ resourceType: 'Encounter', status: 'finished', class: { code: 'AMB' } },
+      subject: { reference: `Patient/${id}` },
+    }
+    const visit = await server.create(encounter)
+    const mine: string[] = []
+    for (let n = 0; n < 130; n += 1)
+      mine.push(await server.create(observation(`Patient/${id}`, { encounter: { reference: `Encounter/${visit}` } })))
+    // An older resource refers to a newer one, so that it cannot be erased by itself.
+    const first = observation(`Patient/${id}`, { id: mine[0], hasMember: [{ reference: `Observation/${mine[129]}` }] })
+    assert.is((await server.send('PUT', `/Observation/${mine[0]}`, first)).statusCode, 200)
+    assert.is((await server.send('DELETE', `/Observation/${mine[1]}`)).statusCode, 204)
+    const begun = await server.send('POST', `/Patient/${id}/$expunge?compartment=true`)
+    assert.is(begun.statusCode, 202, begun.body)
+    const ended = await server.ended(begun.headers['content-location'])
+    assert.is(ended.statusCode, 200, ended.body)
+    assert.match(ended.body, '132 resources erased')
+    for (const one of mine) assert.is(await bodiesOf(server, 'Observation', one), 0, one)
+    assert.is(await bodiesOf(server, 'Encounter', visit), 0)
+    assert.is(await bodiesOf(server, 'Patient', id), 0)
+    assert.is((await server.send('GET', `/Observation/${kept}`)).statusCode, 200)
+    assert.equal(
+      (await tablesWith(server)).filter((name) => !/^ix_words_|insert_buffer|backlog/.test(name)),
+      [],
+    )
+    assert.is((await server.send('GET', '/_audit/verify')).json().ok, true)
+    const unknown = await server.send('POST', '/Patient/none/$expunge?compartment=true')
+    assert.is(unknown.statusCode, 404)
+    const wrong = await server.send('POST', `/Observation/${kept}/$expunge?compartment=true`)
+    assert.is(wrong.statusCode, 400)
+  }))
+
+test('nothing of a record is erased while a resource in it is about other patients too', () =>
+  withExpunge(async (server) => {
+    const id = await server.create(patient())
+    const other = await server.create({ resourceType: 'Patient', active: true })
+    const seen = await server.create(observation(`Patient/${id}`))
+    const member = [id, other].map((one) => ({ entity: { reference: `Patient/${one}` } }))
+    const group = await server.create({ resourceType: 'Group', type: 'person', actual: true, member })
+    const begun = await server.send('POST', `/Patient/${id}/$expunge?compartment=true`)
+    const ended = await server.ended(begun.headers['content-location'])
+    assert.is(ended.statusCode, 500, ended.body)
+    assert.match(ended.body, `Group/${group}`)
+    assert.is((await server.send('GET', `/Observation/${seen}`)).statusCode, 200)
+  }))
+
+test('a job that was interrupted goes on after a restart', async () => {
+  if (chosenKind.name === 'memory') return
+  const fresh = await chosenKind.fresh(plugins)
+  let server = await expungeServer(fresh)
+  try {
+    const id = await server.create(patient())
+    const mine: string[] = []
+    for (let n = 0; n < 250; n += 1) mine.push(await server.create(observation(`Patient/${id}`)))
+    const begun = await server.send('POST', `/Patient/${id}/$expunge?compartment=true`)
+    await server.stop()
+    server = await expungeServer(fresh)
+    const ended = await server.ended(begun.headers['content-location'])
+    assert.is(ended.statusCode, 200, ended.body)
+    for (const one of mine) assert.is(await bodiesOf(server, 'Observation', one), 0, one)
+    assert.is((await server.send('GET', `/Patient/${id}`)).statusCode, 410)
+  } finally {
+    await server.stop()
+    await fresh.remove()
+  }
+})
+
+test.run()
