@@ -20,18 +20,13 @@ const patchBody = ({ patchFormat }: CapabilityStatement): Json => ({
   content: Object.fromEntries(patchFormat.map((type) => [type, { schema: { type: ['object', 'array'] } }])),
 })
 
+type Listed = readonly (readonly [method: string, path: string, operation: Json])[]
+type ByCode = Readonly<Record<string, Listed>>
+
 /** `query` are the parameters of a search of the type. */
-const interactionsOf = (
-  statement: CapabilityStatement,
-  { type, conditionalCreate, conditionalUpdate, conditionalDelete }: CapabilityResource,
-  query: readonly Json[],
-): Readonly<Record<string, readonly (readonly [method: string, path: string, operation: Json])[]>> => {
-  const body = { required: true, content: contentOf(statement, type === 'Bundle' ? 'Bundle' : 'Resource') }
-  const changed = { 200: response('Resource'), 201: response('Created'), ...ERROR }
+const readsOf = ({ type }: CapabilityResource, query: readonly Json[]): ByCode => {
   const read = { 200: response('Resource'), 304: response('NotModified'), ...ERROR }
-  const deleted = { 204: response('Deleted'), 200: response('Resource'), ...ERROR }
   const found = { 200: response('Bundle'), ...ERROR }
-  const criteria = parameters('criteria', ...PRECONDITIONS)
   const at = `/${type}/{id}`
   const base = `/${type}`
   return {
@@ -67,6 +62,24 @@ const interactionsOf = (
         { operationId: `historyOfAll${type}`, parameters: parameters(...HISTORY), responses: found },
       ],
     ],
+    'search-type': [
+      ['GET', base, { operationId: `search${type}`, parameters: query, responses: found }],
+      ['POST', `${base}/_search`, { operationId: `searchByForm${type}`, requestBody: FORM, responses: found }],
+    ],
+  }
+}
+
+const changesOf = (
+  statement: CapabilityStatement,
+  { type, conditionalCreate, conditionalUpdate, conditionalDelete }: CapabilityResource,
+): ByCode => {
+  const body = { required: true, content: contentOf(statement, type === 'Bundle' ? 'Bundle' : 'Resource') }
+  const changed = { 200: response('Resource'), 201: response('Created'), ...ERROR }
+  const deleted = { 204: response('Deleted'), 200: response('Resource'), ...ERROR }
+  const criteria = parameters('criteria', ...PRECONDITIONS)
+  const at = `/${type}/{id}`
+  const base = `/${type}`
+  return {
     create: [
       [
         'POST',
@@ -142,10 +155,6 @@ const interactionsOf = (
             ] as const,
           ]),
     ],
-    'search-type': [
-      ['GET', base, { operationId: `search${type}`, parameters: query, responses: found }],
-      ['POST', `${base}/_search`, { operationId: `searchByForm${type}`, requestBody: FORM, responses: found }],
-    ],
   }
 }
 
@@ -159,7 +168,7 @@ export const addResourcePaths = (
     const searched = (resource.searchParam ?? []).map(({ name, type }) => parameter(searchKey(name, type)))
     // _type is of searches over several types.
     const own = results.filter((one) => one.$ref !== parameter('result._type').$ref)
-    const all = interactionsOf(statement, resource, [...searched, ...own])
+    const all: ByCode = { ...readsOf(resource, [...searched, ...own]), ...changesOf(statement, resource) }
     for (const { code } of resource.interaction)
       for (const [method, path, operation] of all[code] ?? [])
         table.add(method, path, { tags: [resource.type], ...operation })
