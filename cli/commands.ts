@@ -1,4 +1,4 @@
-/** The commands serve, config and plugins, and those of all plugins. */
+/** The commands serve, config, plugins and plugin, and those of all plugins. */
 import type { Command } from '@oclif/core'
 import { defineError } from '../kernel/define-error.ts'
 import type { AnyPlugin } from '../kernel/index.ts'
@@ -17,6 +17,7 @@ const ours: Readonly<Record<string, LoadCommand>> = {
   serve: async () => (await import('./serve-command.ts')).Serve,
   config: async () => (await import('./config.ts')).ShowConfig,
   plugins: async () => (await import('./plugins.ts')).ShowPlugins,
+  plugin: async () => (await import('./new-plugin/plugin-command.ts')).PluginCommand,
 }
 
 /** Name → loader. Throws `CommandTwice`. */

@@ -76,7 +76,7 @@ const isJson = (type: string): boolean => /^application\/(?:fhir\+)?json\b/.test
 /** GET and HEAD at its path; other methods are 405. JSON is indented where `_pretty` asks for it. */
 export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEndpoint): void => {
   const { path: url, operation = url.slice(1), audited = true, isWhole = true, beforeRelay, summary, query } = endpoint
-  const config = { requestClass: 'admin' as const, compress: true }
+  const config = { requestClass: 'admin' as const, compress: true, presents: true }
   const described = {
     ...config,
     ...(summary !== undefined && { summary }),

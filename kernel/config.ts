@@ -10,6 +10,7 @@ const serverSection = Type.Object({
     pattern: `^(\\[[0-9a-fA-F:.]+\\]|[^:\\s]+):${PORT}$`,
     allowed: 'host:port, with a port from 0 to 65535',
     sample: '0.0.0.0:8080',
+    env: 'SERVER_BIND',
     flag: 'bind',
     description: 'Listen address. The default is reachable from this machine only.',
   }),
@@ -28,12 +29,14 @@ const serverSection = Type.Object({
     default: 0,
     minimum: 0,
     maximum: 100,
+    env: 'SERVER_TRUSTED_PROXY_HOPS',
     description:
       'Number of reverse proxies in front. With N, the Nth entry from the right of X-Forwarded-For is the client; 0 ignores that header.',
   }),
   trusted_proxy_peers: Type.Array(Type.String(), {
     default: [],
     sample: ['10.0.0.0/8'],
+    env: 'SERVER_TRUSTED_PROXY_PEERS',
     description: 'Network ranges (CIDR) the proxies connect from; X-Forwarded-For is believed only from them.',
   }),
   compress_from_bytes: Type.Integer({

@@ -92,6 +92,7 @@ export interface Steps {
   /** Allows or forbids `markSent`. */
   openRelay(request: RequestContext, isOpen: boolean): void
   giveUpgrade(request: RequestContext, take: () => Upgrade | undefined): void
+  present(request: RequestContext): void
 }
 
 /** One request. Hooks may read everything; only `caller` changes, once, after `authenticate`, and `address` before. */
@@ -106,6 +107,9 @@ export class RequestContext {
     },
     giveUpgrade: (request, take) => {
       request.#takeUpgrade = take
+    },
+    present: (request) => {
+      request.#isPresented = true
     },
     hasTakenBody: (request) => request.#body?.isTaken === true,
     openRelay: (request, isOpen) => {
@@ -144,6 +148,7 @@ export class RequestContext {
   readonly relays: boolean | string
   readonly #takesTokenLater: boolean
   #awaitsToken = false
+  #isPresented = false
   /** Milliseconds since the epoch, from the kernel's clock. */
   readonly startedAt: number
   caller: Caller = ANONYMOUS
@@ -229,6 +234,11 @@ export class RequestContext {
   /** True when `awaitToken` has let the request pass without a token. */
   get awaitsToken(): boolean {
     return this.#awaitsToken
+  }
+
+  /** True when the answer will be shown in another form, such as a page: kernel/presentation.ts. */
+  get isPresented(): boolean {
+    return this.#isPresented
   }
 
   /** The unparsed body, where there is one, while the taps of `relay` run; otherwise undefined. */

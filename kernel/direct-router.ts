@@ -8,27 +8,18 @@ import type { FastifyReply } from 'fastify'
 import { compressDirect } from './compression/compress-direct.ts'
 import type { Compression } from './compression/compression.ts'
 import type { RequestContext } from './context.ts'
+import type { DirectAnswer } from './direct-answer.ts'
 import { PluginRoutes } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
 import { checkHead } from './http-guard.ts'
 import type { PipelinedRequests } from './pipelining.ts'
+import type { Presentations } from './presentation.ts'
 import type { RequestHooks } from './request-hooks.ts'
 import type { RouteConfig } from './route-config.ts'
 import type { ServerError } from './server-error.ts'
 import type { UsageWatch } from './usage.ts'
 import { withVary } from './with-vary.ts'
-
-/** An answer as it goes out. */
-export interface DirectAnswer {
-  readonly status: number
-  /** Name, value, name, value: in lower case, each name once, in the order they are sent; without Content-Length. */
-  readonly headers: readonly string[]
-  /** Left out with a status that has none, such as 304. */
-  readonly body?: string | Buffer | undefined
-  /** Bytes of the body, where they are known; counted otherwise. */
-  readonly length?: number | undefined
-}
 
 /** How a plugin answers GET requests of one of its routes synchronously. */
 export interface DirectRoute<Met = unknown> {
@@ -83,6 +74,8 @@ export interface DirectRouterParts {
   readonly relays: boolean
   readonly watchUsage: UsageWatch | null
   readonly compression: Compression | null
+  /** What is shown in another form is left to the router. */
+  readonly presentations: Presentations | null
 }
 
 /** Called in front of the router of our own listener. */
@@ -252,6 +245,7 @@ export const createDirectRouter = (turns: PipelinedRequests): DirectRouter => {
         const met = opened.route.meet(url)
         if (met === undefined || isOf(url, opened.others)) continue
         if (opened.relayHeader !== undefined && request.headers[opened.relayHeader] !== undefined) return false
+        if (parts.presentations?.concerns(request)) return false
         if (!turns.isFree(request) || checkHead(request) !== undefined) return false
         turns.take(request, response, () => undefined)
         return give(request, response, opened, met)

@@ -4,6 +4,7 @@ import type { FastifyPluginCallback } from 'fastify'
 import type { Compression } from './compression/compression.ts'
 import type { DeclaredDirect, DirectRouter } from './direct-router.ts'
 import type { Runners } from './freeze.ts'
+import type { Presentations } from './presentation.ts'
 import type { ContextParts } from './request-context.ts'
 import type { AskRelay, RequestHooks } from './request-hooks.ts'
 import type { ServerError } from './server-error.ts'
@@ -27,6 +28,8 @@ export interface HttpParts extends ContextParts {
   readonly upgrades: Upgrades
   /** Null when no answer is compressed. */
   readonly compression: Compression | null
+  /** Null when no plugin presents answers in another form. */
+  readonly presentations: Presentations | null
 }
 
 export interface MountOptions {

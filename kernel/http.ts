@@ -45,15 +45,16 @@ export const answerMalformed = (response: ServerResponse, error: unknown, log: L
 }
 
 export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions> => {
-  const { run, clock, log, direct, refusal, compression } = parts
+  const { run, clock, log, direct, refusal, compression, presentations } = parts
   const buildContext = createContextBuilder(parts)
   const buildUnread = createUnreadContextBuilder(parts)
   const answerError = createAnswerError(log)
 
   return named('kernel', (app, options, done) => {
     const prefix = app.prefix.replace(/\/+$/, '')
-    app.addHook('onSend', (request, reply, payload, next) => {
+    app.addHook('onSend', (request, reply, given, next) => {
       const { ctx } = request
+      const payload = presentations?.show(request, reply, given) ?? given
       const compressed = compressReply(compression, request, reply, payload)
       // Bare routes, and what is not ours, have no context.
       const names = ctx?.variesBy
@@ -84,7 +85,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       bareDone()
     }
     const mountHooked: FastifyPluginCallback = (scope, _scopeOptions, scopeDone) => {
-      mountRequestHooks(scope, prefix, options, { run, buildContext, answerError, refusal, shared })
+      mountRequestHooks(scope, prefix, options, { run, buildContext, answerError, refusal, shared, presentations })
       addresses?.watch(scope, false)
       for (const routes of parts.routes)
         if (!routes.bare) mountPlugin(scope, routes, mounted, { parts, answerError, options })
@@ -109,7 +110,17 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
       buildContext(request, response, '', path, config)
     const relays = shared.askRelay !== null
     app.addHook('onReady', async () =>
-      options.front?.open({ direct, mounted, refusal, begin, relays, compression, arrive: run.arrive, ...shared }),
+      options.front?.open({
+        direct,
+        mounted,
+        refusal,
+        begin,
+        relays,
+        compression,
+        presentations,
+        arrive: run.arrive,
+        ...shared,
+      }),
     )
     done()
   })

@@ -17,7 +17,8 @@ export {
 export { counted } from './counted.ts'
 export { defineError, type ErrorKind } from './define-error.ts'
 export type { PluginDescription } from './describe.ts'
-export { type DirectAnswer, type DirectRoute, sendAnswer } from './direct-router.ts'
+export type { DirectAnswer } from './direct-answer.ts'
+export { type DirectRoute, sendAnswer } from './direct-router.ts'
 export {
   AdminFormat,
   AdminParameter,
@@ -65,6 +66,7 @@ export {
   type SchemaChange,
   type Sections,
 } from './plugin.ts'
+export type { JsonAnswer, Presentation, PresentedAnswer } from './presentation.ts'
 export { type ProgressLine, type ProgressStep, progressLine } from './progress-line.ts'
 export type { RawBody } from './raw-body.ts'
 export type { Readiness } from './readiness.ts'

@@ -26,6 +26,7 @@ import { orderPlugins, withDependencies } from './order.ts'
 import { createOwnPort } from './own-port.ts'
 import { type OwnUrl, toOwnUrl } from './own-url.ts'
 import { createPhases, type Phase } from './phase.ts'
+import { createPresentations } from './presentation.ts'
 import { createReadiness, type Readiness } from './readiness.ts'
 import { createRefusal } from './refusal.ts'
 import { createContextBuilder } from './request-context.ts'
@@ -72,6 +73,15 @@ export interface Kernel {
   readonly failedToStop: readonly string[]
 }
 
+/** The section [server]. */
+interface ServerSection {
+  readonly bind: string
+  readonly public_url?: string
+  readonly trusted_proxy_hops: number
+  readonly trusted_proxy_peers: string[]
+  readonly compress_from_bytes: number
+}
+
 export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const clock = options.clock ?? systemClock
   const random = options.random ?? systemRandom
@@ -83,15 +93,9 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const { plugins, sections, settings, configOf, isEnabled } = await configure(options)
   root.mask(settings.secrets())
   if (options.log?.level === undefined) log.level = settings.section('log').level as string
-  const server = settings.section('server') as unknown as {
-    bind: string
-    public_url?: string
-    trusted_proxy_hops: number
-    trusted_proxy_peers: string[]
-    compress_from_bytes: number
-  }
-  const { bind, public_url, trusted_proxy_hops, trusted_proxy_peers } = server
-  const trust = { hops: trusted_proxy_hops, peers: trusted_proxy_peers }
+  const server = settings.section('server') as unknown as ServerSection
+  const { bind, public_url } = server
+  const trust = { hops: server.trusted_proxy_hops, peers: server.trusted_proxy_peers }
   const readAddress = createAddressReader(trust)
   phases.enter('configured')
 
@@ -111,7 +115,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const publicUrl = public_url === undefined ? undefined : toOwnUrl(public_url.replace(/\/+$/, ''))
   let ownUrl: OwnUrl | undefined = publicUrl
   const contextParts = { readAddress, publicUrl, ownUrl: () => ownUrl, clock, random, log }
-  const { routes, direct } = setUpPlugins({
+  const { routes, direct, presentations } = setUpPlugins({
     watches: freezer.watches,
     plugins,
     enabled,
@@ -139,8 +143,11 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const limits = { ...CONNECTION_LIMITS, ...options.limits }
   const upgrades = createUpgrades(limits, answerBare)
   const isStopping = phases.isStopping
-  const compression = createCompression(server.compress_from_bytes)
-  const house = createHttp({ run, routes, direct, refusal, ...contextParts, isStopping, upgrades, compression })
+  const forms = {
+    compression: createCompression(server.compress_from_bytes),
+    presentations: createPresentations(presentations),
+  }
+  const house = createHttp({ run, routes, direct, refusal, ...contextParts, ...forms, isStopping, upgrades })
   const port = createOwnPort({ house, limits, upgrades, phases, bind, log })
   const inFlight = createInFlight()
   const flushLog = (): void => root.flush()

@@ -6,13 +6,14 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AnswerError } from './answer-error.ts'
-import type { RequestContext } from './context.ts'
+import { type RequestContext, steps } from './context.ts'
 import { sendAnswer } from './direct-router.ts'
 import { MethodRefused, NoSuchRoute } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
 import { checkHead } from './http-guard.ts'
 import type { MountOptions, SharedSteps } from './http-parts.ts'
+import type { Presentations } from './presentation.ts'
 import type { ContextBuilder } from './request-context.ts'
 import { answerErrors } from './scope-errors.ts'
 import type { ServerError } from './server-error.ts'
@@ -25,6 +26,7 @@ export interface RequestHookParts {
   /** The error that refuses requests at this time; undefined when the server is ready. */
   readonly refusal: () => ServerError | undefined
   readonly shared: SharedSteps
+  readonly presentations: Presentations | null
 }
 
 /** `stall` of an embedding, which sets the usual time itself. The socket of an injected request has no setTimeout. */
@@ -51,7 +53,7 @@ export const mountRequestHooks = (
   scope: FastifyInstance,
   prefix: string,
   options: MountOptions,
-  { run, buildContext, answerError, refusal, shared }: RequestHookParts,
+  { run, buildContext, answerError, refusal, shared, presentations }: RequestHookParts,
 ): void => {
   const { front, stall = stallOf } = options
   const { watchUsage, passHooks, askRelay } = shared
@@ -61,8 +63,10 @@ export const mountRequestHooks = (
     const { config } = request.routeOptions
     if (config.stallMs !== undefined) stall(reply.raw, config.stallMs)
     const begun = front?.begun(raw)
+    const isPresented = begun === undefined && presentations?.begin(request) === true
     const ctx = begun?.ctx ?? buildContext(raw, reply.raw, prefix, routeOf(request, prefix), config)
     request.ctx = ctx
+    if (isPresented) steps.present(ctx)
     if (begun === undefined) watchUsage?.begins(ctx, raw, reply.raw, reply)
     // Set through Fastify: after one call of Node's own setHeader, Node sets every other header one by one, too.
     reply.header('x-request-id', ctx.id)
@@ -86,10 +90,14 @@ export const mountRequestHooks = (
     else answerError(closed, request, reply)
   })
   if (passHooks !== null || askRelay !== null)
-    scope.addHook('onRequest', async function runRequestHooks({ raw, ctx, routeOptions }, reply) {
+    scope.addHook('onRequest', async function runRequestHooks(request, reply) {
+      const { raw, ctx, routeOptions } = request
       let answer = await (front?.begun(raw)?.passed ?? passHooks?.(ctx))
-      if (answer === undefined && askRelay !== null && ctx.relays !== false)
+      if (answer === undefined && askRelay !== null && ctx.relays !== false) {
+        const back = presentations?.leave(request)
         answer = await askRelay(ctx, raw, routeOptions.config.beforeRelay)
+        if (answer === undefined) back?.()
+      }
       return answer === undefined ? undefined : sendReply(reply, answer)
     })
   answerErrors(scope, answerError, options)

@@ -13,6 +13,7 @@ import type { Gate } from './gates.ts'
 import type { Hooks } from './hooks.ts'
 import type { Identify } from './identify.ts'
 import { withMark } from './kernel-api.ts'
+import type { Presentation } from './presentation.ts'
 import type { Readiness } from './readiness.ts'
 import type { ListedRoute } from './route-list.ts'
 import type { ServerError } from './server-error.ts'
@@ -124,6 +125,8 @@ export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
    * Answers GET requests of a route in front of the router, where that is possible synchronously. On our own port only.
    */
   direct<Met>(route: DirectRoute<Met>): void
+  /** In setup only: shows answers of routes with `presents` in another form, where a request asks for it. */
+  present(presentation: Presentation): void
   /** A named check of `/readyz`; `reason` is the fixed phrase a refusal shows. `signal` ends after two seconds. */
   readiness(reason: string, check: (signal: AbortSignal) => Promise<boolean>): void
   /** What /readyz says now. */

@@ -23,6 +23,8 @@ export interface RouteConfig {
    * form, beside text that the sender of the request chose.
    */
   compress?: boolean
+  /** JSON answers to GET may be shown in another form, such as a page for a browser: kernel/presentation.ts. */
+  presents?: boolean
   /** The route takes the connection of a WebSocket; a request that offers none is answered with 426. */
   upgrade?: boolean
   /**

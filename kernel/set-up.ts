@@ -16,6 +16,7 @@ import type { Identify } from './identify.ts'
 import type { Lifecycles } from './lifecycles.ts'
 import { messageOf } from './message-of.ts'
 import type { AnyPlugin, Host, Instances, Lifecycle, Needs } from './plugin.ts'
+import type { Presentation } from './presentation.ts'
 import type { ReadinessBoard } from './readiness.ts'
 import { refuseOtherMajor } from './refuse-other-major.ts'
 import { listRoutes } from './route-list.ts'
@@ -67,6 +68,7 @@ const checkLifecycle = (returned: unknown): Lifecycle | undefined => {
 export interface Declared {
   readonly routes: readonly MountedRoutes[]
   readonly direct: readonly DeclaredDirect[]
+  readonly presentations: readonly Presentation[]
 }
 
 /** Throws `PluginSetup` or `PluginPromise`, by name. */
@@ -74,6 +76,7 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
   const { services, readiness, clock, random } = parts
   const routes: MountedRoutes[] = []
   const direct: DeclaredDirect[] = []
+  const presentations: Presentation[] = []
   let current: AnyPlugin | undefined
   let areAllSetUp = false
   const asked: { readonly plugin: string; readonly name: string }[] = []
@@ -117,6 +120,7 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
         (callback, { bare = false } = {}) => void routes.push({ plugin: plugin.name, callback, bare }),
       ),
       direct: inSetup('direct', (route) => void direct.push({ plugin: plugin.name, route })),
+      present: inSetup('present', (presentation) => void presentations.push(presentation)),
       readiness: inSetup('readiness', (reason, check) => readiness.add(plugin.name, reason, check)),
       gate: inSetup('gate', (gate) => parts.gates.add(plugin.name, gate)),
       refusal: () => parts.refusal(),
@@ -145,5 +149,5 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
   }
   for (const { plugin, name } of asked) if (!services.has({ name })) throw PluginNeeds(plugin, name)
   areAllSetUp = true
-  return { routes, direct }
+  return { routes, direct, presentations }
 }

@@ -9,6 +9,7 @@ import definitions from './definitions/index.ts'
 import exportPlugin from './export/index.ts'
 import expunge from './expunge/index.ts'
 import fhir from './fhir/index.ts'
+import html from './html/index.ts'
 import importing from './import/index.ts'
 import jobs from './jobs/index.ts'
 import limits from './limits/index.ts'
@@ -42,6 +43,7 @@ export const firstParty: readonly AnyPlugin[] = [
   storage, // every version of every resource
   search, // which of them are asked for
   fhir, // all of that over HTTP
+  html, // as pages, for people
   definitions, // what the packages brought, beside that
   sdcArchiver, // keeps one type of them to itself
   references, // what they may refer to

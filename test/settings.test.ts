@@ -28,13 +28,17 @@ interface Row {
   readonly fileForbidden?: boolean
 }
 
-/** Spec: Configuration settings and Limits. */
+/**
+ * Spec: Configuration settings and Limits. It names no variable for some settings that a container needs, whose
+ * environment is all there is; these are SERVER_BIND, _TRUSTED_PROXY_HOPS, _TRUSTED_PROXY_PEERS, _PACKAGES, _SMART and
+ * _EXPORT_DIR.
+ */
 const KEYS: Readonly<Record<string, Row>> = {
   'fhir.version': { plugin: 'database', kind: ['r4'] },
-  'server.bind': { plugin: 'kernel', kind: 'string', flag: 'bind' },
+  'server.bind': { plugin: 'kernel', kind: 'string', env: 'SERVER_BIND', flag: 'bind' },
   'server.public_url': { plugin: 'kernel', kind: 'string', env: 'SERVER_PUBLIC_URL', flag: 'public-url' },
-  'server.trusted_proxy_hops': { plugin: 'kernel', kind: 'integer' },
-  'server.trusted_proxy_peers': { plugin: 'kernel', kind: 'strings' },
+  'server.trusted_proxy_hops': { plugin: 'kernel', kind: 'integer', env: 'SERVER_TRUSTED_PROXY_HOPS' },
+  'server.trusted_proxy_peers': { plugin: 'kernel', kind: 'strings', env: 'SERVER_TRUSTED_PROXY_PEERS' },
   'database.kind': { plugin: 'database', kind: ['sqlite', 'memory', 'postgres'], flags: { memory: 'memory' } },
   'database.sqlite_path': { plugin: 'database', kind: 'string', flag: 'sqlite', default: 'refhir.sqlite' },
   'database.postgres_url': { plugin: 'database', kind: 'string', env: 'SERVER_POSTGRES_URL', flag: 'postgres' },
@@ -62,8 +66,8 @@ const KEYS: Readonly<Record<string, Row>> = {
   },
   'conformance.package_registry': { plugin: 'packages', kind: 'string', env: 'SERVER_PACKAGE_REGISTRY' },
   'conformance.package_cache': { plugin: 'packages', kind: 'string', env: 'SERVER_PACKAGE_CACHE' },
-  'conformance.packages': { plugin: 'packages', kind: 'strings', flag: 'package' },
-  'smart.enabled': { plugin: 'smart', kind: 'boolean', flag: 'smart' },
+  'conformance.packages': { plugin: 'packages', kind: 'strings', env: 'SERVER_PACKAGES', flag: 'package' },
+  'smart.enabled': { plugin: 'smart', kind: 'boolean', env: 'SERVER_SMART', flag: 'smart' },
   'smart.patient': { plugin: 'smart', kind: 'string', flag: 'smart-patient' },
   'smart.encounter': { plugin: 'smart', kind: 'string', flag: 'smart-encounter' },
   'smart.fhir_user': { plugin: 'smart', kind: 'string', flag: 'smart-fhir-user' },
@@ -85,7 +89,7 @@ const KEYS: Readonly<Record<string, Row>> = {
   'smart.oidc.fhir_user_lookup.resource_type': { plugin: 'oidc', kind: 'string' },
   'smart.oidc.fhir_user_lookup.claim': { plugin: 'oidc', kind: 'string' },
   'smart.oidc.fhir_user_lookup.system': { plugin: 'oidc', kind: 'string' },
-  'export.dir': { plugin: 'export', kind: 'string', flag: 'export-dir' },
+  'export.dir': { plugin: 'export', kind: 'string', env: 'SERVER_EXPORT_DIR', flag: 'export-dir' },
   'terminology.urls': { plugin: 'terminology', kind: 'strings', flag: 'terminology' },
   'features.trace_engine': { plugin: 'trace', kind: 'boolean', flag: 'trace-engine' },
   'features.sdc_archiver': { plugin: 'sdc-archiver', kind: 'boolean', flag: 'sdc-archiver' },
@@ -151,6 +155,8 @@ const VARIABLES: Readonly<Record<string, Omit<Row, 'env'>>> = {
 
 /** Keys that the specification does not have, each with the reason that we do. */
 const OURS: Readonly<Record<string, string>> = {
+  'server.compress_from_bytes': 'a proxy in front may compress already, and then the server need not',
+  'html.enabled': 'an operator may want no pages of data in browsers',
   'plugins.load': 'third-party plugins',
   'smart.inside_jwks_hosts':
     'keys of clients are fetched from the public internet only, and hospitals have services inside',
@@ -159,6 +165,7 @@ const OURS: Readonly<Record<string, string>> = {
   'conformance.conditional_delete': 'FHIR leaves it to the server whether a condition deletes several resources',
   'log.level': 'the debug log, which the specification speaks of, must be reachable',
   'cors.origins': 'browsers let a page call a server of another origin only where that server says so',
+  'expunge.anonymous': 'without access tokens nobody can be told apart, so only who runs the server can allow erasing',
   'metrics.enabled': 'figures for Prometheus, which the specification does not have',
   'database.sqlite_mmap_size':
     'whoever would rather have an answer than speed when a disk fails must be able to say so',

@@ -1,6 +1,6 @@
 /** Compresses a direct answer, by the rules that hold behind the router. */
 import type { IncomingMessage } from 'node:http'
-import type { DirectAnswer } from '../direct-router.ts'
+import type { DirectAnswer } from '../direct-answer.ts'
 import type { AnswerHead, Compression } from './compression.ts'
 
 const headOf = (status: number, headers: string[]): AnswerHead => {

@@ -16,7 +16,9 @@ export const compressReply = (
   reply: FastifyReply,
   body: unknown,
 ): ReturnType<Compression['apply']> => {
-  if (compression === null || request.routeOptions.config?.compress !== true) return undefined
+  if (compression === null) return undefined
+  // What is shown in another form is not sent as it is stored.
+  if (request.routeOptions.config?.compress !== true && request.ctx?.isPresented !== true) return undefined
   // Another server made this answer, and compressed what is worth it.
   if (request.ctx?.relayed === 'sent') return undefined
   if (!compression.concerns(reply.statusCode, reply.getHeader('content-type'), body)) return undefined

@@ -5,6 +5,7 @@ export const corsSection = Type.Object({
   origins: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     sample: ['https://app.example.org'],
+    env: 'SERVER_CORS_ORIGINS',
     description:
       'Origins whose pages may call this server from a browser, such as https://app.example.org. With SMART those of the redirect URIs of registered clients may as well.',
   }),

@@ -25,6 +25,7 @@ const toListed = (fingerprint: string, type: string, names: readonly DefinitionN
       name,
       rid: -1 - at,
       id: definitionId(name.package, type, name.id),
+      url: name.url,
       versionTime: name.installedAt * 1000,
     }),
   )

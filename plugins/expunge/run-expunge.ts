@@ -1,5 +1,5 @@
 /** The job that erases the record of a patient: the compartment, what was deleted of it, and the Patient at last. */
-import { type Logger, type RequestContext, Ruling, toServerError } from '../../kernel/index.ts'
+import { toServerError } from '../../kernel/index.ts'
 import type { Resources } from '../fhir/service.ts'
 import { callerOfJob, type RunningJob } from '../jobs/service.ts'
 import type { Model } from '../model/service.ts'
@@ -13,50 +13,46 @@ export interface RunExpungeParts {
   readonly storage: Storage
   readonly searches: Searches
   readonly model: Model
-  readonly request: (given: { caller: RequestContext['caller']; purpose: string }) => RequestContext
-  readonly log: Logger
 }
 
-const PAGE = 100 // resources of the compartment read at once
 const CHUNK = 100 // resources erased in one transaction, unless they refer to each other
 const MAX_NAMED = 5
 
+/** The number in the key of a stream, which ascends with creation. */
+const orderOf = (key: string): number => Number(key.slice(key.indexOf('.') + 1))
+
 /** What is there now of the record, newest first, without the Patient. Throws 409 for what is about others as well. */
 const findRecord = async (
-  { searches, request: open }: RunExpungeParts,
+  { resources, searches, model }: RunExpungeParts,
   job: RunningJob,
   patient: string,
 ): Promise<readonly Named[]> => {
-  const request = open({ caller: { kind: 'internal' }, purpose: 'expunge' })
-  const { patients, reads } = searches.opened
-  const search = reads({ default: PAGE, max: PAGE })
-  const found: Named[] = []
-  const shared: string[] = []
+  const session = resources.as({ kind: 'internal', purpose: 'expunge', signal: job.signal })
+  const { patients, search } = searches.opened
+  const { registry } = search
   const own = `Patient/${patient}`
-  for (let page: string | undefined, isFirst = true; isFirst || page !== undefined; isFirst = false) {
-    const asked = { root: { type: 'Patient', id: patient }, focus: undefined, count: PAGE, address: own, page }
-    const { matches, next } = await search.compartment({
-      ...asked,
-      ...{ context: request, ruling: new Ruling(), types: undefined },
-      ...{ start: undefined, end: undefined, since: undefined },
-    })
-    for (const version of matches) {
-      const name = `${version.type}/${version.id}`
-      if (name === own) continue
+  const found = new Map<string, Named & { readonly order: number }>()
+  const shared = new Set<string>()
+  const look = async (type: string, code: string): Promise<void> => {
+    for await (const held of session.stream(type, `${code}=${own}`)) {
+      const { id, key } = held
+      const name = `${type}/${id}`
+      if (name === own || found.has(name)) continue
       const isShared =
-        version.type === 'Patient' || patients.ofVersion(version, request.ownUrl).some((one) => one !== own)
-      if (isShared) shared.push(name)
-      else found.push({ type: version.type, id: version.id })
+        type === 'Patient' || patients.ofResource(type, id, held.parse(), undefined).some((one) => one !== own)
+      if (isShared) shared.add(name)
+      else found.set(name, { type, id, order: orderOf(key) })
       await job.pause()
     }
-    // The last pages have only what the record refers to.
-    page = matches.length === 0 ? undefined : next
   }
-  if (shared.length > 0) {
-    const named = shared.slice(0, MAX_NAMED).join(', ')
-    throw ExpungeShared(shared.length, shared.length > MAX_NAMED ? `${named} …` : named)
+  for (const [type, codes] of Object.entries(registry.compartments.Patient ?? {}))
+    for (const code of model.catalog.types.has(type) ? codes : [])
+      if (registry.parameters(type).get(code)?.type === 'reference') await look(type, code)
+  if (shared.size > 0) {
+    const named = [...shared].slice(0, MAX_NAMED).join(', ')
+    throw ExpungeShared(shared.size, shared.size > MAX_NAMED ? `${named} …` : named)
   }
-  return found
+  return [...found.values()].sort((one, other) => other.order - one.order)
 }
 
 const isRefused = (error: unknown): boolean => toServerError(error).status === 409

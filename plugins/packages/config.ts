@@ -24,6 +24,7 @@ export const packageConformance = Type.Object({
   packages: Type.Array(Type.String({ minLength: 1 }), {
     default: [],
     sample: ['hl7.fhir.us.core@6.1.0', './my-guide', './other-guide.tgz'],
+    env: 'SERVER_PACKAGES',
     flag: 'package',
     description: 'Extra packages: a name@version, a directory or a .tgz path.',
   }),

@@ -7,6 +7,7 @@ const PASSPHRASE_CHARS = 16
 export const smartSection = Type.Object({
   enabled: Type.Boolean({
     default: false,
+    env: 'SERVER_SMART',
     flag: 'smart',
     description: 'Asks callers for an access token: SMART App Launch 2.2.',
   }),

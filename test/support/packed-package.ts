@@ -1,9 +1,19 @@
 /**
- * The package as `npm pack` makes it from a fresh build. It can be unpacked several times, and each folder gets its own
- * copy.
+ * The package as `npm pack` makes it from sources that were not built before. It can be unpacked several times, and each folder
+ * gets its own copy.
  */
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,7 +21,42 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const PUBLISHED = ['package.json', 'cli', 'examples', 'schemas']
+const SOURCES = [
+  'LICENSE',
+  'README.md',
+  'CONTRIBUTING.md',
+
+  'package.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'kernel',
+  'plugins',
+  'cli',
+  'examples',
+  'schemas',
+]
+
+/** Returns the file that `npm pack` makes in the folder, by its prepack script. */
+const pack = async (folder: string): Promise<string> => {
+  for (const part of SOURCES) cpSync(join(root, part), join(folder, part), { recursive: true })
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
+  const { stdout } = await run('npm', ['pack', '--silent', '--offline'], { cwd: folder })
+  return join(folder, stdout.trim().split('\n').at(-1)!)
+}
+
+/** Packs once in a run of tests: its files share a folder, which the runner removes. */
+export const packOnce = async (scratch: string): Promise<string> => {
+  const shared = process.env.REFHIR_TEST_RUN
+  const known = shared === undefined ? undefined : join(shared, 'packed.tgz')
+  if (known !== undefined && existsSync(known)) return known
+  const build = join(scratch, 'build')
+  mkdirSync(build)
+  const tarball = await pack(build)
+  if (known === undefined) return tarball
+  copyFileSync(tarball, `${known}.${process.pid}`)
+  renameSync(`${known}.${process.pid}`, known)
+  return known
+}
 
 export interface PackedPackage {
   /** Folder whose node_modules hold the dependencies of all copies, which lie below it. */
@@ -25,20 +70,15 @@ export interface PackedPackage {
 
 export const createPackedPackage = async (): Promise<PackedPackage> => {
   const path = mkdtempSync(join(tmpdir(), 'refhir-packed-'))
-  const build = join(path, 'build')
-  mkdirSync(build)
-  for (const part of PUBLISHED) cpSync(join(root, part), join(build, part), { recursive: true })
+  const tarball = await packOnce(path)
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
-  const project = join(root, 'tsconfig.build.json')
-  await run(process.execPath, [compiler, '-p', project, '--noCheck', '--outDir', join(build, 'dist')])
-  const { stdout } = await run('npm', ['pack', '--silent', '--offline', '--ignore-scripts'], { cwd: build })
   symlinkSync(join(root, 'node_modules'), join(path, 'node_modules'), 'junction')
   return {
     path,
     async install(folder) {
       const place = join(path, folder, 'node_modules/refhir')
       mkdirSync(place, { recursive: true })
-      await run('tar', ['-xzf', join(build, stdout.trim()), '--strip-components=1', '-C', place])
+      await run('tar', ['-xzf', tarball, '--strip-components=1', '-C', place])
       return place
     },
     async complaints(folder, source) {

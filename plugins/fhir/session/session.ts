@@ -217,7 +217,7 @@ export interface SessionReads {
   /**
    * The versions that were current at a time, of all resources of a type that the caller may read and search, in
    * ascending order of their keys, some at once; the list may be empty. Each is judged by its own content, a Binary by the
-   * current versions of its security contexts. Repeated, it gives the same. Throws 403.
+   * current versions of its security contexts. Repeated, it gives the same, but for what was erased meanwhile. Throws 403.
    */
   asOf(type: string, options: AsOfOptions): AsyncIterable<readonly AsOfResource[]>
   /** Versions, newest first. Throws 404 for a resource of which the caller may see no version. */

@@ -1,6 +1,6 @@
 /**
  * Reads the versions that were current at a time, of all resources of a type, in the order of their resource keys. The
- * answer never changes, because nothing removes old versions, so work that is repeated gets the same versions.
+ * answer changes only where old versions are erased, so work that is repeated gets the same versions, or fewer.
  */
 import { type Database, type Sql, sql } from '../../database/service.ts'
 import { StoredVersion, type VersionRow, type VersionStore } from '../../storage/service.ts'

@@ -1,6 +1,7 @@
 /** The page on which a person decides what an app may do. */
+
+import { type Html, html, type Part } from '../../html/service.ts'
 import { describeScope, type ScopeDescription } from './describe-scope.ts'
-import { type Html, html, type Part } from './html.ts'
 import type { ConsentPage } from './page.ts'
 import type { ScopeTexts } from './scope-texts.ts'
 import type { Texts } from './texts.ts'

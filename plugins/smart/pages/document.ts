@@ -1,5 +1,5 @@
 /** What all pages have around their content. */
-import { type Html, html, trusted } from './html.ts'
+import { type Html, html, trusted } from '../../html/service.ts'
 import { STYLE } from './style.ts'
 import type { Texts } from './texts.ts'
 

@@ -1,5 +1,5 @@
 /** The page on which a person chooses the encounter that an app works with. */
-import { type Html, html, type Part } from './html.ts'
+import { type Html, html, type Part } from '../../html/service.ts'
 import type { EncounterPage, EncounterRow } from './page.ts'
 import { paging } from './paging.ts'
 import type { Texts } from './texts.ts'

@@ -1,5 +1,5 @@
 /** The page on which a person chooses how to log in. */
-import { type Html, html } from './html.ts'
+import { type Html, html } from '../../html/service.ts'
 import type { LoginPage } from './page.ts'
 import type { Texts } from './texts.ts'
 

@@ -1,9 +1,10 @@
 /** The pages of the login as HTML. They have no scripts, so they work without. */
+
+import { html } from '../../html/service.ts'
 import { consentPage } from './consent-page.ts'
 import { csp } from './csp.ts'
 import { type Content, documentOf } from './document.ts'
 import { encounterPage } from './encounter-page.ts'
-import { html } from './html.ts'
 import { loginPage } from './login-page.ts'
 import type { ErrorPage, LoggedOutPage, LogoutPage, Pages } from './page.ts'
 import { patientPage } from './patient-page.ts'

@@ -1,5 +1,5 @@
 /** Links to the pages before and behind this one. */
-import { type Html, html } from './html.ts'
+import { type Html, html } from '../../html/service.ts'
 import type { Texts } from './texts.ts'
 
 interface Paged {

@@ -1,5 +1,5 @@
 /** The page on which a person chooses the patient that an app works with. */
-import { type Html, html } from './html.ts'
+import { type Html, html } from '../../html/service.ts'
 import type { PatientPage, PatientRow } from './page.ts'
 import { paging } from './paging.ts'
 import type { Texts } from './texts.ts'

@@ -6,6 +6,7 @@ import definitions from '../../../plugins/definitions/index.ts'
 import terminology from '../../../plugins/terminology/index.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { moreDefinitions } from '../../support/more-definitions.ts'
+import { scopedCallers } from '../../support/scoped-callers.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -91,7 +92,7 @@ test('a definition is found by its url, marked with its package, and read by its
     await get(server, `/CodeSystem/${own.id}`, 404)
   }))
 
-test('all parameters of a type find definitions, and ids are the same in another database', async () => {
+test('all parameters of a type find definitions; ids are the same in another database, where grants apply to them', async () => {
   let id = ''
   await withServer(async (server) => {
     const [own] = resources(await get(server, `/ValueSet?url=${OWN}`))
@@ -117,9 +118,18 @@ test('all parameters of a type find definitions, and ids are the same in another
     const bad = await get(server, '/ValueSet?nothing=1', 400)
     assert.is(bad.resourceType, 'OperationOutcome')
   })
-  const other = await serverWith({ plugins })
+  const other = await serverWith({ plugins: [...plugins, scopedCallers] })
+  const asked = async (scope: string, url: string) =>
+    other.inject({ method: 'GET', url, headers: { 'x-test-scope': scope } })
+  const found = async (scope: string): Promise<number> => (await asked(scope, `/ValueSet?url=${OWN}`)).json().total
   try {
-    assert.is((await get(other, `/ValueSet/${id}`)).name, 'Own')
+    assert.is((await asked('system/ValueSet.rs', `/ValueSet/${id}`)).json().name, 'Own')
+    assert.is((await asked('system/ValueSet.rs?status=active', `/ValueSet/${id}`)).statusCode, 200)
+    assert.is((await asked('system/ValueSet.rs?status=draft', `/ValueSet/${id}`)).statusCode, 404)
+    assert.is((await asked('system/CodeSystem.rs', `/ValueSet/${id}`)).statusCode, 403)
+    assert.is(await found('system/ValueSet.rs'), 1)
+    assert.is(await found('system/ValueSet.rs?status=draft'), 0)
+    assert.is((await asked('system/CodeSystem.rs', `/ValueSet?url=${OWN}`)).statusCode, 403)
   } finally {
     await other.stop()
   }

@@ -11,6 +11,7 @@ import type { SearchMatch } from '../nearest-contract.ts'
 import type { Direction } from '../plan.ts'
 import type { ResolvedSearch } from '../resolved-search.ts'
 import { compareSorted, type SortedMatch } from '../sort-in-memory.ts'
+import type { BesideName } from './beside-source.ts'
 import type { Beside, BesideSubject } from './beside-subjects.ts'
 
 /** How the matches of a search are read. */
@@ -25,6 +26,19 @@ export interface BesideMatches {
   readonly subjects: readonly BesideSubject[]
   /** Why resources beside the stored ones were left out. */
   readonly note?: Issue
+}
+
+/**
+ * A test of names that all matches pass, where the search says a url or an id. The first search of a client is mostly one by
+ * url, and needs not wait until all of its type are extracted.
+ */
+const namedBy = (criteria: readonly (readonly [string, string])[]): ((name: BesideName) => boolean) | undefined => {
+  for (const [parameter, value] of criteria) {
+    if ((parameter !== 'url' && parameter !== '_id') || /[\\|]/.test(value)) continue
+    const values = new Set(value.split(','))
+    return ({ id, url = '' }) => values.has(parameter === 'url' ? url : id)
+  }
+  return undefined
 }
 
 /** Those that match all conditions. Undefined for a search that shows stored resources only. */
@@ -50,7 +64,7 @@ export const besideMatches = async (
         diagnostics: `The definitions of installed packages are left out, because ${open.text.slice(0, 100)} is searched among stored resources only.`,
       },
     }
-  const all = await beside.subjects(type, transaction)
+  const all = await beside.subjects(type, transaction, namedBy(resolved.request.criteria))
   return { subjects: all.filter((one) => conditions.every(({ matches }) => matches?.(one) === true)) }
 }
 

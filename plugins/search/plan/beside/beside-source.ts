@@ -6,6 +6,8 @@ export interface BesideName {
   /** Stands for the resource key in page positions: negative, unlike all of those, so that ties come behind what is stored. */
   readonly rid: number
   readonly id: string
+  /** The value of its element `url`. */
+  readonly url?: string | undefined
   /** Microseconds since the epoch. */
   readonly versionTime: number
 }

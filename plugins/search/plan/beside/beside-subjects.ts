@@ -21,7 +21,12 @@ interface Extracted {
 /** A search beside the stored resources. */
 export interface Beside {
   readonly source: BesideSource
-  subjects(type: string, transaction: Transaction | undefined): Promise<readonly BesideSubject[]>
+  /** `only`: leaves out others where the type was not extracted yet. */
+  subjects(
+    type: string,
+    transaction: Transaction | undefined,
+    only?: (name: BesideName) => boolean,
+  ): Promise<readonly BesideSubject[]>
 }
 
 const BATCH = 50 // texts in memory at once
@@ -30,13 +35,12 @@ export const createBeside = (source: BesideSource, registry: Pick<Registry, 'ext
   const known = new Map<string, Extracted>()
   const running = new Map<string, Promise<Extracted>>()
 
-  const extract = async (
+  const extractAll = async (
     type: string,
     names: readonly BesideName[],
     transaction: Transaction | undefined,
-  ): Promise<Extracted> => {
+  ): Promise<readonly BesideSubject[]> => {
     const pause = createPause()
-    const { source: definedBy } = registry
     const subjects: BesideSubject[] = []
     for (let at = 0; at < names.length; at += BATCH)
       for (const { rid, id, versionTime, text } of await source.versions(
@@ -47,19 +51,28 @@ export const createBeside = (source: BesideSource, registry: Pick<Registry, 'ext
         subjects.push({ type, id, rid, versionTime, rows: registry.extract(JSON.parse(text)) })
         await pause()
       }
-    const made = { names, source: definedBy, subjects }
+    return subjects
+  }
+  const extract = async (
+    type: string,
+    names: readonly BesideName[],
+    transaction: Transaction | undefined,
+  ): Promise<Extracted> => {
+    const { source: definedBy } = registry
+    const made = { names, source: definedBy, subjects: await extractAll(type, names, transaction) }
     if (registry.source === definedBy) known.set(type, made)
     return made
   }
 
   return {
     source,
-    async subjects(type, transaction) {
+    async subjects(type, transaction, only) {
       const names = await source.list(type, transaction)
       const isCurrent = (one: Extracted | undefined): one is Extracted =>
         one !== undefined && one.names === names && one.source === registry.source
       const found = known.get(type)
       if (isCurrent(found)) return found.subjects
+      if (only !== undefined) return extractAll(type, names.filter(only), transaction)
       // A transaction must not wait for reads outside of it, which may wait for its end.
       if (transaction !== undefined) return (await extract(type, names, transaction)).subjects
       const begun = running.get(type)
