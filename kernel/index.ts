@@ -89,6 +89,7 @@ export {
   type Rights,
 } from './restriction.ts'
 export type { RouteConfig } from './route-config.ts'
+export type { ListedRoute } from './route-list.ts'
 export { Ruling } from './ruling.ts'
 export { type ErrorExtras, isServerError, ServerError } from './server-error.ts'
 export type { ServerRequest } from './server-request.ts'

@@ -20,6 +20,7 @@ import type { AnyPlugin, Host, Instances, Lifecycle, Needs } from './plugin.ts'
 import type { Presentation } from './presentation.ts'
 import type { ReadinessBoard } from './readiness.ts'
 import { refuseOtherMajor } from './refuse-other-major.ts'
+import { listRoutes } from './route-list.ts'
 import type { ServerError } from './server-error.ts'
 import type { ServerRequests } from './server-request.ts'
 import type { Service, ServiceRegistry } from './services.ts'
@@ -130,6 +131,7 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
       state: () => readiness.state(),
       tellOperator: parts.tellOperator,
       busy: (reason) => readiness.busy(reason),
+      listRoutes: () => listRoutes(routes),
       serves: parts.serves,
       plugins: parts.plugins,
     }

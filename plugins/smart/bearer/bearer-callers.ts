@@ -16,7 +16,7 @@ import { createAccessChanges } from '../tokens/access-changes.ts'
 import { isAlive } from '../tokens/access-tokens.ts'
 import { readWhenIdle } from '../tokens/read-when-idle.ts'
 import { createTokenMemory } from '../tokens/token-memory.ts'
-import { isOpenRoute } from './require-token.ts'
+import { isDescription, isOpenRoute } from './require-token.ts'
 import { afterReading, callerOf, createTokenHolders, type TokenHolder } from './token-holder.ts'
 
 const USUAL_BYTES = 96 * 2 ** 20 // of what is known of tokens, in 512 MiB: 200,000 of people with a grant of their own, or more
@@ -174,7 +174,7 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
       if (recognised !== undefined && recognised.authorization === authorization && !isOpen && isTrusted(recognised))
         return recognised.caller
       // On these routes the header authenticates the OAuth client, so it holds no access token.
-      if (isOpen && request.route !== '/metadata') return undefined
+      if (isOpen && !isDescription(request.route)) return undefined
       const token = isStandard ? authorization.slice(SCHEME.length) : BEARER.exec(authorization)?.[1]
       if (token === undefined) return /^Bearer\b/i.test(authorization) ? unknown(TokenUnknown()) : undefined
       const idHash = hashTextOf(token)
