@@ -7,7 +7,8 @@
  * `start`: three servers that start at the same moment, so many times (100).
  * `kills`: the server that writes is killed every five seconds for so many minutes (10).
  * `disk`: the disk of a server on SQLite fails so many times, and is slow (5); needs strace.
- * `mixed`: so many minutes of faults by chance under mixed load, on a primary, a standby and a replica (30).
+ * `mixed`: so many minutes of faults by chance under mixed load, on a primary, a standby and a replica (30), then half as many
+ * minutes without faults, in which memory is to be flat.
  */
 import { openCluster } from './cluster-place.ts'
 import { checkFailingDisk } from './failing-disk.ts'
