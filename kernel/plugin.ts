@@ -13,6 +13,7 @@ import type { Gate } from './gates.ts'
 import type { Hooks } from './hooks.ts'
 import type { Identify } from './identify.ts'
 import { withMark } from './kernel-api.ts'
+import type { MemoryBudget } from './memory-budget.ts'
 import type { Presentation } from './presentation.ts'
 import type { Readiness } from './readiness.ts'
 import type { ServerError } from './server-error.ts'
@@ -98,6 +99,8 @@ export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
   readonly log: Logger
   readonly clock: Clock
   readonly random: Random
+  /** What caches may take of [server] memory_bytes. */
+  readonly memory: MemoryBudget
   provide<T>(service: Service<T>, instance: T): void
   /** In setup only: wraps every tap of every plugin, also of those that are set up later. */
   watchTaps(watch: WatchTap): void

@@ -14,6 +14,7 @@ import type { Hooks } from './hooks.ts'
 import type { MountedRoutes } from './http-parts.ts'
 import type { Identify } from './identify.ts'
 import type { Lifecycles } from './lifecycles.ts'
+import type { MemoryBudget } from './memory-budget.ts'
 import { messageOf } from './message-of.ts'
 import type { AnyPlugin, Host, Instances, Lifecycle, Needs } from './plugin.ts'
 import type { Presentation } from './presentation.ts'
@@ -46,6 +47,7 @@ export interface SetUpParts {
   readonly tellOperator: (line: string) => void
   readonly clock: Clock
   readonly random: Random
+  readonly memory: MemoryBudget
   readonly log: Logger
 }
 
@@ -107,6 +109,7 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
       log: parts.log.child({ plugin: plugin.name }),
       clock,
       random,
+      memory: parts.memory,
       provide: inSetup('provide', services.provide),
       watchTaps: inSetup('watchTaps', (watch) => void parts.watches.push(watch)),
       decorate: inSetup('decorate', services.decorate) as Host['decorate'],

@@ -167,7 +167,7 @@ export const toCapabilityStatement = (
     software: { name: 'refhir', version: BUILD },
     implementation: { description: 'refhir FHIR server', url: request.baseUrl },
     fhirVersion: catalog.fhirVersion,
-    format: ['application/fhir+json', 'json'],
+    format: ['application/fhir+json', 'json', 'application/fhir+xml', 'xml'],
     patchFormat: ACCEPT_PATCH.split(', '),
     rest: [
       {

@@ -1,6 +1,6 @@
 /** Composes the interactions: each gets the parts it uses once, and the view with each call. */
 import type { Clock, Random, Restriction, Runners } from '../../kernel/index.ts'
-import { createElements, type Model, type TypeCatalog } from '../model/service.ts'
+import { createElements, createXmlCodec, type Model, type TypeCatalog } from '../model/service.ts'
 import type { Definitions } from '../packages/service.ts'
 import type { Searches } from '../search/service.ts'
 import type { Storage, VersionStore } from '../storage/service.ts'
@@ -38,6 +38,7 @@ import type { Operations } from './operations/registry.ts'
 import type { ResourcesParts } from './session/create-resources.ts'
 import { createReads } from './session/reads.ts'
 import type { View } from './view.ts'
+import { createXmlConversion, type XmlConversion } from './xml/conversion.ts'
 
 /** The server once it has started. */
 export interface StartedFhir {
@@ -47,6 +48,7 @@ export interface StartedFhir {
   readonly bundle: Bundle
   readonly capabilities: Capabilities
   readonly catalog: Pick<TypeCatalog, 'types'>
+  readonly xml: XmlConversion
   /** Returns the current version of `Type/id` if it is in memory. */
   readonly getCurrent: VersionStore['getCurrent']
   /** Used by the built-in operations. */
@@ -102,6 +104,10 @@ const commonOf = (given: ComposeParts) => {
     database: store.database,
     registry: search.registry,
     elements: createElements(definitions),
+    xml: createXmlConversion({
+      codec: createXmlCodec({ definitions, isType: (name) => catalog.types.has(name) }),
+      large,
+    }),
     audit,
     prepareVersions: createPrepareVersions({ large, catalog, patientSubjects: patients }),
     prepareWrite: createPrepareWrite(large),
@@ -169,6 +175,7 @@ export const compose = (given: ComposeParts): StartedFhir => {
     }),
     capabilities,
     catalog,
+    xml: common.xml,
     getCurrent: storage.store.getCurrent,
     builtIn: { ...common, dryRun: createDryRun({ ...common, checkContent: checkUnvalidated }) },
     sessions: { ...sessionChanges, transaction },

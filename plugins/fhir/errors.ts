@@ -38,13 +38,13 @@ export const BodyType = defineError(
   'fhir/body-type',
   415,
   'not-supported',
-  'Content-Type "%s" is not supported; send application/fhir+json in UTF-8.',
+  'Content-Type "%s" is not supported; send application/fhir+json or application/fhir+xml in UTF-8.',
 )
 export const NotAcceptable = defineError(
   'fhir/not-acceptable',
   406,
   'not-supported',
-  'The server answers in application/fhir+json; "%s" asks for something else.',
+  'The server answers in application/fhir+json and application/fhir+xml; "%s" asks for something else.',
 )
 
 // Addresses

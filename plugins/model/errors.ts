@@ -1,8 +1,10 @@
 /** Errors for a body that is not acceptable JSON and for unknown resource types. */
 import { defineError } from '../../kernel/index.ts'
 
+export * from './xml/errors.ts'
+
 export const NotUtf8 = defineError('fhir/not-utf8', 400, 'structure', 'The body is not valid UTF-8.')
-export const JsonEmpty = defineError('fhir/json-empty', 400, 'structure', 'The body is empty; send a resource as JSON.')
+export const JsonEmpty = defineError('fhir/json-empty', 400, 'structure', 'The body is empty; send a resource.')
 export const JsonMalformed = defineError('fhir/json-malformed', 400, 'structure', 'The body is not valid JSON: %s.')
 export const JsonDepth = defineError('fhir/json-depth', 400, 'structure', 'The body nests deeper than %s levels.')
 export const JsonDuplicate = defineError(

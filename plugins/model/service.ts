@@ -102,3 +102,5 @@ export {
   typeUrl,
 } from './snapshot/structure-definition.ts'
 export { typeOf } from './type-of.ts'
+export { createXmlCodec, type XmlCodec } from './xml/codec.ts'
+export { FHIR_NAMESPACE } from './xml/text.ts'

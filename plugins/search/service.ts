@@ -20,7 +20,7 @@ export type { Reindex, ReindexListener, ReindexProgress, ReindexScope } from './
 export type { Extraction } from './index/extraction.ts'
 export type { ExtractionSource } from './index/extraction-source.ts'
 export type { ResourceText } from './index/full-text/resource-text.ts'
-export type { FullTextMode } from './index/full-text/text-index.ts'
+export type { FullTextMode } from './index/full-text/text-state.ts'
 export type { IndexEntries } from './index/index-entries.ts'
 export {
   type Before,

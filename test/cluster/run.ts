@@ -2,17 +2,20 @@
  * Named checks of a cluster, for longer than the tests do: `npm run check:cluster -- [name] [how much] [seed]`, or all of them.
  * `pairs`: so many writes at the primary, each read at a replica with its token (100,000).
  * `tokens`: so many reads at two replicas with the tokens of writes, each by many connections at once (1,000,000).
+ * `simulation`: so many steps of the lease and of the feed in simulated histories (1,000,000), and a planted fault of each rule.
  * `takeover`: so many takeovers after each of SIGKILL, SIGSTOP and SIGTERM (20), and how long changes were refused.
  * `start`: three servers that start at the same moment, so many times (100).
  * `kills`: the server that writes is killed every five seconds for so many minutes (10).
  * `disk`: the disk of a server on SQLite fails so many times, and is slow (5); needs strace.
- * `mixed`: so many minutes of faults by chance under mixed load, on a primary, a standby and a replica (30).
+ * `mixed`: so many minutes of faults by chance under mixed load, on a primary, a standby and a replica (30), then half as many
+ * minutes without faults, in which memory is to be flat.
  */
 import { openCluster } from './cluster-place.ts'
 import { checkFailingDisk } from './failing-disk.ts'
 import { checkMixedFaults } from './mixed-faults.ts'
 import { readOwnWrites } from './read-own-writes.ts'
 import { checkRepeatedKills } from './repeated-kills.ts'
+import { checkSimulations } from './simulations.ts'
 import { checkStartsTogether } from './starts-together.ts'
 import { checkTakeovers } from './takeovers.ts'
 import { readWithTokens } from './token-reads.ts'
@@ -55,6 +58,7 @@ const tokens: Check = async (much) => {
 const CHECKS: Readonly<Record<string, { readonly much: number; readonly check: Check }>> = {
   pairs: { much: 100_000, check: pairs },
   tokens: { much: 1_000_000, check: tokens },
+  simulation: { much: 1_000_000, check: checkSimulations },
   takeover: { much: 20, check: checkTakeovers },
   start: { much: 100, check: checkStartsTogether },
   kills: { much: 10, check: checkRepeatedKills },

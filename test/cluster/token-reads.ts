@@ -10,6 +10,7 @@ const WRITERS = 8
 const IDS = 1 // resources of each writer: few, so that many are changed again while they are read
 const CONNECTIONS = 24 // at each replica
 const MOST_WAITING = 4 // reads that wait for a connection before a writer pauses
+const SAY_EVERY = 100_000 // answers
 const SEARCH_EVERY = 16 // every so manyth read is a search
 
 const HEADERS = { 'content-type': 'application/fhir+json' }
@@ -97,6 +98,8 @@ export const readWithTokens = async ({ primary, replicas }: ClusterPlace, reads:
   const wake: (() => void)[] = []
   const judge = ({ id, version, mark }: Written, status: number, body: string): void => {
     counts.answered += 1
+    if (counts.answered % SAY_EVERY === 0)
+      console.log(`${counts.answered} reads: ${counts.right} right, ${counts.newer} newer, ${stale.length} stale`)
     const seen = Number(VERSION.exec(body)?.[1])
     if (status !== 200) refused.set(status, (refused.get(status) ?? 0) + 1)
     else if (seen > version) counts.newer += 1

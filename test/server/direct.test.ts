@@ -22,7 +22,11 @@ import { until } from '../support/until.ts'
 const basic = [
   database,
   stubDefinitions(
-    ['Patient', 'HumanName', 'Observation', 'Binary', 'AuditEvent'],
+    [
+      ...['Patient', 'HumanName', 'Observation', 'Binary', 'AuditEvent'],
+      // For answers in XML.
+      ...['Bundle', 'OperationOutcome', 'Meta', 'string', 'id', 'instant', 'code', 'uri', 'unsignedInt', 'integer'],
+    ],
     /^SearchParameter-individual-family/,
   ),
   ...fhirPlugins,
@@ -210,6 +214,11 @@ const TABLE: readonly (readonly [string, 'direct' | 'usual' | 'none'])[] = [
   [get('/Patient/hot', 'if-modified-since: Thu, 15 Jan 2015 12:00:00 GMT\r\n'), 'direct'],
   [get('/Patient/hot', 'accept: application/fhir+json\r\n'), 'direct'],
   [get('/Patient/hot', 'accept: text/html\r\n'), 'direct'],
+  [get('/Patient/hot', 'accept: application/fhir+xml\r\n'), 'direct'],
+  [get('/Patient/long', 'accept: application/fhir+xml\r\naccept-encoding: gzip\r\n'), 'direct'],
+  [get('/Patient/gone', 'accept: text/xml\r\n'), 'direct'],
+  [get('/Patient/hot?_format=xml'), 'usual'],
+  [get('/Patient?_id=hot', 'accept: application/fhir+xml\r\n'), 'direct'],
   [get('/Patient/hot', 'accept: application/json;q=0.5, */*;q=0\r\n'), 'direct'],
   [get('/Patient/hot', 'accept: text/html\r\naccept: application/json\r\n'), 'direct'],
   [get('/Patient/hot', 'accept: application/fhir+json; fhirVersion=5.0\r\n'), 'direct'],

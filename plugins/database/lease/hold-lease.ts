@@ -2,7 +2,7 @@
  * The writer lease in the hands of its holder: beats, and the end of it. Nobody is demoted inside a process: who finds
  * another holder has lost the lease for good.
  */
-import { every, type Repeating } from '../../../kernel/index.ts'
+import { every, type Logger, type Repeating } from '../../../kernel/index.ts'
 import { createAnnouncer } from '../feed/announcer.ts'
 import type { FeedPosition } from '../feed/change-feed.ts'
 import type { CommitOrder } from '../feed/commit-order.ts'
@@ -30,6 +30,13 @@ export interface HeldLease {
   refused(): void
   /** Gives the lease to whoever waits. Nothing may be written after this. */
   release(): Promise<void>
+}
+
+/** Published commits are on disk, so only an operator who restores the database takes their numbers back. */
+const isRestored = (seq: number, published: number, log: Logger): boolean => {
+  if (seq >= published) return false
+  log.error({ seq, published }, 'the database was restored to an earlier state under this server')
+  return true
 }
 
 /** `onLost` is called once, when another process has taken the lease. */
@@ -61,7 +68,7 @@ export const holdLease = (parts: LeaseParts, won: WonLease, commits: CommitOrder
     const sent = tenure.now()
     try {
       const taken = await fresh.renew(self, epoch)
-      if (taken === undefined) {
+      if (taken === undefined || isRestored(taken.seq, commits.lastPublished, log)) {
         fresh.close()
         return lose()
       }
@@ -81,8 +88,9 @@ export const holdLease = (parts: LeaseParts, won: WonLease, commits: CommitOrder
       else {
         const sent = tenure.now()
         const compare = commits.look()
-        const sight = await port.beat(epoch, commits.lastPublished)
-        if (sight === undefined) return lose()
+        const { lastPublished } = commits
+        const sight = await port.beat(epoch, lastPublished)
+        if (sight === undefined || isRestored(sight.seq, lastPublished, log)) return lose()
         tenure.confirm(sent)
         compare(sight.seq)
         hasFollowers = sight.members.length > 0

@@ -8,10 +8,11 @@ import { chain, type MaybePromise } from '../../database/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import type { StartedFhir } from '../compose.ts'
 import type { PathParams } from '../interactions/request.ts'
-import { toHttpResponse } from '../response/respond.ts'
+import { toHttpResponse, toXmlResponse } from '../response/respond.ts'
+import { xmlFormOf } from '../xml/xml-form.ts'
 
 const interact = (
-  { interactions, view }: StartedFhir,
+  { interactions, view, xml }: StartedFhir,
   name: 'read' | 'search',
   ctx: RequestContext,
   { headers, url = '' }: IncomingMessage,
@@ -19,7 +20,12 @@ const interact = (
   current?: StoredVersion,
 ): MaybePromise<DirectAnswer> => {
   const asked = { ctx, headers, method: 'GET', url, params, ...(current && { current }) }
-  return chain(interactions.perform(view, name, asked), (answer) => toHttpResponse(asked, answer))
+  const answer = interactions.perform(view, name, asked)
+  const form = xmlFormOf(asked)
+  // A promise is sent through the router.
+  return chain(answer, (one) =>
+    form === undefined ? toHttpResponse(asked, one) : toXmlResponse(asked, one, xml, form),
+  )
 }
 
 /**

@@ -1,12 +1,31 @@
-/** Media types of FHIR JSON in requests and answers. https://hl7.org/fhir/R4/http.html#mime-type */
+/** Media types of FHIR in requests and answers. https://hl7.org/fhir/R4/http.html#mime-type */
 import { BodyType, NotAcceptable } from '../errors.ts'
 
 export const FHIR_JSON = 'application/fhir+json; charset=utf-8'
+export const FHIR_XML = 'application/fhir+xml; charset=utf-8'
 
-const JSON_TYPES = new Set(['application/fhir+json', 'application/json', 'text/json', 'application/json+fhir'])
+export type Format = 'json' | 'xml'
+
+/** Types that say FHIR, and those that only say in which syntax. */
+const FHIR_TYPES: Readonly<Record<string, Format>> = {
+  'application/fhir+json': 'json',
+  'application/json+fhir': 'json',
+  'application/fhir+xml': 'xml',
+  'application/xml+fhir': 'xml',
+}
+const PLAIN_TYPES: Readonly<Record<string, Format>> = {
+  'application/json': 'json',
+  'text/json': 'json',
+  'application/xml': 'xml',
+  'text/xml': 'xml',
+}
 const ANY_TYPES = new Set(['*/*', 'application/*', 'text/*'])
-// `_format` has short names, and a plus in a URL may arrive as a space.
-const FORMATS = new Set([...JSON_TYPES, 'json', 'application/fhir json', 'application/json fhir'])
+/** A client that names one of these shows pages, and its plain XML is for these. */
+const PAGE_TYPES = new Set(['text/html', 'application/xhtml+xml'])
+
+const isFhirType = (name: string): boolean => Object.hasOwn(FHIR_TYPES, name)
+const formatOfType = (name: string): Format | undefined =>
+  isFhirType(name) ? FHIR_TYPES[name] : Object.hasOwn(PLAIN_TYPES, name) ? PLAIN_TYPES[name] : undefined
 
 interface MediaType {
   readonly type: string
@@ -36,50 +55,60 @@ const isR4 = ({ params }: MediaType): boolean => {
   return version === undefined || version === '4.0' || version === '4.0.1'
 }
 
-/** Throws 415 unless the body is FHIR JSON of this release in UTF-8. */
-export const checkContentType = (header: string): void => {
-  if (header === 'application/fhir+json' || header === 'application/json') return
+/** The format of a body. Throws 415 unless it is FHIR of this release in UTF-8. */
+export const readContentType = (header: string): Format => {
+  if (header === 'application/fhir+json' || header === 'application/json') return 'json'
   const media = parse(header)
   const charset = media.params.get('charset')
-  if (
-    !JSON_TYPES.has(media.type) ||
-    !isR4(media) ||
-    (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8')
-  )
+  const format = formatOfType(media.type)
+  if (format === undefined || !isR4(media) || (charset !== undefined && charset !== 'utf-8' && charset !== 'utf8'))
     throw BodyType(header.slice(0, 100))
+  return format
 }
 
 /** Type and subtype of a media type, in lower case. */
 export const nameOf = (header: string): string => parse(header).type
 
-const isZero = (quality: string | undefined): boolean => quality !== undefined && Number(quality) === 0
-
-/** True when the header Accept allows FHIR JSON. */
-export const acceptsFhir = (accept: string | undefined): boolean => {
-  if (accept === undefined || accept === '*/*' || accept === 'application/fhir+json') return true
-  if (accept.trim() === '') return true // RFC 9110, section 12.5.1, allows an empty list; it excludes nothing
-  return accept.split(',').some((part) => {
-    const media = parse(part)
-    return (JSON_TYPES.has(media.type) || ANY_TYPES.has(media.type)) && isR4(media) && !isZero(media.params.get('q'))
-  })
-}
-
-const FHIR_TYPES = new Set(['application/fhir+json', 'application/json+fhir'])
+export const isXmlType = (header: string): boolean => formatOfType(nameOf(header)) === 'xml'
+/** True for application/fhir+xml, and not for XML that may be anything, such as the content of a Binary. */
+export const isFhirXmlType = (header: string): boolean => isFhirType(nameOf(header)) && isXmlType(header)
 
 const qualityOf = ({ params }: MediaType): number => {
   const quality = Number(params.get('q') ?? 1)
   return Number.isNaN(quality) ? 1 : quality
 }
 
+const best = (all: readonly MediaType[]): number | undefined =>
+  all.length === 0 ? undefined : Math.max(...all.map(qualityOf))
+
 /**
- * True when the client wants a Binary as FHIR JSON instead of its content, whose media type is `type`. That is so when
- * Accept names FHIR and ranks the content no higher, and when it allows JSON but not the content. Throws 406 when it
- * allows neither.
+ * The format that Accept ranks highest, JSON where both are equal; undefined where it allows neither. A format that is not
+ * named has the quality of the ranges. RFC 9110, section 12.5.1.
+ */
+export const acceptedFormat = (accept: string | undefined): Format | undefined => {
+  if (accept === undefined || accept === '*/*' || accept === 'application/fhir+json') return 'json'
+  if (accept.trim() === '') return 'json' // RFC 9110, section 12.5.1, allows an empty list; it excludes nothing
+  const accepted = accept.split(',').map(parse)
+  const usable = accepted.filter(isR4)
+  const named = (format: Format): readonly MediaType[] => usable.filter(({ type }) => formatOfType(type) === format)
+  const ranges = best(usable.filter(({ type }) => ANY_TYPES.has(type))) ?? 0
+  const json = best(named('json')) ?? ranges
+  const xml = named('xml')
+  const isForPages =
+    accepted.some(({ type }) => PAGE_TYPES.has(type)) && !xml.some(({ type }) => isFhirType(type)) && json > 0
+  if (!isForPages && (best(xml) ?? ranges) > json) return 'xml'
+  return json > 0 ? 'json' : undefined
+}
+
+/**
+ * True when the client wants a Binary as a resource instead of its content, whose media type is `type`. That is so when
+ * Accept names FHIR and ranks the content no higher, and when it allows JSON or XML but not the content. Throws 406 when it
+ * allows none of these.
  */
 export const prefersFhir = (accept: string | undefined, type: string): boolean => {
   if (accept === undefined || accept.trim() === '') return false
   const accepted = accept.split(',').map(parse)
-  const named = accepted.filter((one) => FHIR_TYPES.has(one.type) && isR4(one)).map(qualityOf)
+  const named = accepted.filter((one) => isFhirType(one.type) && isR4(one)).map(qualityOf)
   const wanted = parse(type).type
   // The most specific media range counts. RFC 9110, section 12.5.1.
   const range = [wanted, `${wanted.split('/')[0]}/*`, '*/*']
@@ -89,18 +118,24 @@ export const prefersFhir = (accept: string | undefined, type: string): boolean =
   const fhir = Math.max(0, ...named)
   if (fhir > 0 && fhir >= content) return true
   if (content > 0) return false
-  if (!acceptsFhir(accept)) throw NotAcceptable(accept.slice(0, 100))
+  if (acceptedFormat(accept) === undefined) throw NotAcceptable(accept.slice(0, 100))
   return true
 }
 
-/** Throws 406 unless the client accepts FHIR JSON. `_format` overrides Accept. */
+/** The format that a value of `_format` names, which may be a short name. A plus in a URL may arrive as a space. */
+export const namedFormat = (value: string): Format | undefined => {
+  const media = parse(value)
+  if (!isR4(media)) return undefined
+  return media.type === 'json' || media.type === 'xml' ? media.type : formatOfType(media.type.replace(' ', '+'))
+}
+
+/** Throws 406 unless the client accepts FHIR in JSON or XML. `_format` overrides Accept. */
 export const checkAccept = (accept: string | undefined, format: string | undefined): void => {
   if (format !== undefined) {
-    const media = parse(format)
-    if (!(FORMATS.has(media.type) && isR4(media))) throw NotAcceptable(format.slice(0, 100))
+    if (namedFormat(format) === undefined) throw NotAcceptable(format.slice(0, 100))
     return
   }
-  if (!acceptsFhir(accept)) throw NotAcceptable((accept ?? '').slice(0, 100))
+  if (acceptedFormat(accept) === undefined) throw NotAcceptable((accept ?? '').slice(0, 100))
 }
 
 /** True when the client accepts gzip; stored bytes are then sent without decompression. RFC 9110, section 12.5.3. */

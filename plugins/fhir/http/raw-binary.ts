@@ -5,18 +5,23 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyRequest } from 'fastify'
-import { readLiteral, topLevelStrings } from '../../model/service.ts'
+import { FHIR_NAMESPACE, readLiteral, topLevelStrings } from '../../model/service.ts'
 import { BinaryEmpty, BodyType, HeaderMalformed, SecurityContextHeader } from '../errors.ts'
 import { isMediaType } from '../response/binary-content.ts'
-import { checkContentType, nameOf } from './media.ts'
+import type { XmlConversion } from '../xml/conversion.ts'
+import { isXmlType, nameOf, readContentType } from './media.ts'
 
 /** The routes of a create and of an update. */
 const ADDRESS = /\/:type(?:\/:id)?\/?$/
 const CHUNK_BYTES = 3 * 256 * 1024 // a multiple of three, so that the base64 of the parts can be joined
 
-const FHIR_JSON = new Set(['application/fhir+json', 'application/json+fhir'])
+const FHIR_TYPES = new Set([
+  ...['application/fhir+json', 'application/json+fhir'],
+  ...['application/fhir+xml', 'application/xml+fhir'],
+])
 const PLAIN_JSON = new Set(['application/json', 'text/json'])
-const OTHER_FHIR = /^application\/(?:fhir\+.*|xml\+fhir)$/
+const PLAIN_XML = new Set(['application/xml', 'text/xml'])
+const OTHER_FHIR = /^application\/fhir\+/
 
 const contextOf = ({ headers }: FastifyRequest): string | undefined => {
   const given = headers['x-security-context']
@@ -26,7 +31,12 @@ const contextOf = ({ headers }: FastifyRequest): string | undefined => {
   return given.trim()
 }
 
-const isBinaryResource = async (bytes: Buffer): Promise<boolean> => {
+const isBinaryInXml = async (xml: Pick<XmlConversion, 'rootOf'>, bytes: Buffer): Promise<boolean> => {
+  const root = await xml.rootOf(bytes)
+  return root?.name === 'Binary' && root.namespace === FHIR_NAMESPACE
+}
+
+const isBinaryInJson = async (bytes: Buffer): Promise<boolean> => {
   const name = (await topLevelStrings(bytes, ['resourceType'])).get('resourceType')
   return name !== undefined && bytes.toString('latin1', name.start, name.end) === 'Binary'
 }
@@ -63,12 +73,12 @@ export const rawBinary = {
     (params as { readonly type?: string }).type === 'Binary' &&
     ADDRESS.test(routeOptions.url ?? ''),
 
-  /** Called before the body is read. Throws 415 for FHIR in another format than JSON, 400 for malformed headers. */
+  /** Called before the body is read. Throws 415 for FHIR in another format than JSON and XML, 400 for malformed headers. */
   check(request: FastifyRequest, contentType: string): void {
     const name = nameOf(contentType)
     const context = contextOf(request)
-    if (FHIR_JSON.has(name)) {
-      checkContentType(contentType)
+    if (FHIR_TYPES.has(name)) {
+      readContentType(contentType)
       if (context !== undefined) throw SecurityContextHeader()
       return
     }
@@ -77,17 +87,26 @@ export const rawBinary = {
   },
 
   /**
-   * The Binary as FHIR JSON. A JSON body that is a Binary resource already is returned as it is. Throws 400 for an
-   * empty body.
+   * The Binary as FHIR JSON. A JSON body that is a Binary resource already is returned as it is, and one in XML is
+   * converted. Throws 400 for an empty body.
    */
-  async read(request: FastifyRequest, contentType: string, bytes: Buffer): Promise<Buffer> {
+  async read(
+    request: FastifyRequest,
+    contentType: string,
+    bytes: Buffer,
+    xml: Pick<XmlConversion, 'read' | 'rootOf'>,
+  ): Promise<unknown> {
     const name = nameOf(contentType)
-    if (FHIR_JSON.has(name)) return bytes
+    const resource = (): unknown => (isXmlType(contentType) ? xml.read(request.ctx, bytes) : bytes)
+    if (FHIR_TYPES.has(name)) return resource()
     const context = contextOf(request)
-    if (PLAIN_JSON.has(name) && (await isBinaryResource(bytes))) {
-      checkContentType(contentType)
+    const isResource =
+      (PLAIN_JSON.has(name) && (await isBinaryInJson(bytes))) ||
+      (PLAIN_XML.has(name) && (await isBinaryInXml(xml, bytes)))
+    if (isResource) {
+      readContentType(contentType)
       if (context !== undefined) throw SecurityContextHeader()
-      return bytes
+      return resource()
     }
     if (bytes.length === 0) throw BinaryEmpty()
     const { id } = request.params as { readonly id?: string }

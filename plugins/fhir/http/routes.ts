@@ -12,6 +12,7 @@ import type { StartedFhir } from '../compose.ts'
 import { BodyType, MethodNotAllowed, SearchFormType } from '../errors.ts'
 import type { InteractionName } from '../interactions/addresses.ts'
 import { ADDRESSES } from '../interactions/addresses.ts'
+import type { Answer } from '../interactions/answer.ts'
 import type { InteractionRequest, PathParams } from '../interactions/request.ts'
 import type { BuiltInInvocation, BuiltInOperation } from '../operations/built-in.ts'
 import { isChanging } from '../operations/operation.ts'
@@ -19,8 +20,10 @@ import type { OperationLevel } from '../operations/operation-parameter.ts'
 import type { Operations } from '../operations/registry.ts'
 import { ACCEPT_PATCH, formOf } from '../patch/patch.ts'
 import { send } from '../response/respond.ts'
+import { createAnswerErrorsInXml } from '../xml/answer-errors.ts'
+import { xmlFormOf } from '../xml/xml-form.ts'
 import { readRequestBody } from './body.ts'
-import { checkContentType, FHIR_JSON } from './media.ts'
+import { FHIR_JSON, isXmlType, readContentType } from './media.ts'
 import { rawBinary } from './raw-binary.ts'
 import { SNAPSHOT_HEADER } from './snapshot-header.ts'
 
@@ -34,15 +37,16 @@ export interface RouteParts {
   readonly operations: Operations<BuiltInInvocation>
 }
 
-const metadata: Handler = async ({ capabilities }, request, reply) => {
-  const { text } = await capabilities(request as InteractionRequest)
-  return reply.header('content-type', FHIR_JSON).send(text)
+const metadata: Handler = async ({ capabilities, xml }, request, reply) => {
+  const answer = await capabilities(request as InteractionRequest)
+  if (xmlFormOf(request) !== undefined) return send(request, reply, answer, xml)
+  return reply.header('content-type', FHIR_JSON).header('vary', 'accept').send(answer.text)
 }
 
 /** Performs an operation that has routes of its own. Unknown codes match the general route `$:operation`. */
 const operate =
   (code: string): Handler =>
-  async ({ interactions, view }, request, reply) => {
+  async ({ interactions, view, xml }, request, reply) => {
     const { ctx, headers, method, url, params, body } = request
     const asked: InteractionRequest = {
       ctx,
@@ -52,17 +56,21 @@ const operate =
       params: { ...(params as PathParams), operation: code },
       body,
     }
-    return send(request, reply, await interactions.perform(view, 'operation', asked))
+    return send(request, reply, await interactions.perform(view, 'operation', asked), xml)
   }
 
 const interact =
   (name: InteractionName): Handler =>
-  ({ interactions, view }, request, reply) => {
+  ({ interactions, view, xml }, request, reply) => {
+    const refuse = (error: unknown): void => void reply.send(error)
+    const give = (answer: Answer): void => {
+      const sent = send(request, reply, answer, xml)
+      if (sent instanceof Promise) sent.catch(refuse)
+    }
     const answer = interactions.perform(view, name, request as InteractionRequest)
     // Returns nothing: Fastify would wait for a returned reply or promise, which delays the answer.
-    if (answer instanceof Promise)
-      answer.then((one) => void send(request, reply, one)).catch((error) => void reply.send(error))
-    else send(request, reply, answer)
+    if (answer instanceof Promise) answer.then(give).catch(refuse)
+    else give(answer)
   }
 
 /** The root as a page of links is what /metadata says; a search of all types would be a page of anything. */
@@ -71,8 +79,8 @@ const root: Handler = (server, request, reply) => {
   return isStart ? metadata(server, request, reply) : interact('search')(server, request, reply)
 }
 
-const postBundle: Handler = async ({ bundle, view }, request, reply) =>
-  send(request, reply, await bundle(view, request as InteractionRequest))
+const postBundle: Handler = async ({ bundle, view, xml }, request, reply) =>
+  send(request, reply, await bundle(view, request as InteractionRequest), xml)
 
 const classOf = (name: InteractionName, method: string): RequestClass =>
   name === 'search' || name === 'operation' ? name : method === 'GET' ? 'read' : 'write'
@@ -160,24 +168,24 @@ const checkForm = (type: string): void => {
     throw SearchFormType(type.slice(0, 100))
 }
 
-const takeBodies = (app: FastifyInstance, bodyBytes: number): void => {
+const takeBodies = (app: FastifyInstance, { bodyBytes, server }: RouteParts): void => {
   app.removeAllContentTypeParsers()
   // One parser for all media types, so that this plugin refuses a type, and before the body is read. The usual types
   // are listed by name, because Fastify caches those and parses any other header each time.
   app.addContentTypeParser(['application/fhir+json', 'application/json', '*'], (request, payload, done) => {
     const type = request.headers['content-type']
+    const read = (): Promise<Buffer> => readRequestBody(request.raw, payload, bodyBytes)
+    const give = (reading: Promise<unknown>): void => void reading.then((body) => done(null, body), done)
     try {
       if (request.method === 'PATCH') formOf(type ?? 'none')
       else if (type === undefined) throw BodyType('none')
       else if (FORM.test(request.routeOptions.url ?? '')) checkForm(type)
       else if (rawBinary.concerns(request)) {
         rawBinary.check(request, type)
-        readRequestBody(request.raw, payload, bodyBytes)
-          .then((bytes) => rawBinary.read(request, type, bytes))
-          .then((bytes) => done(null, bytes), done)
-        return
-      } else checkContentType(type)
-      readRequestBody(request.raw, payload, bodyBytes).then((bytes) => done(null, bytes), done)
+        return give(read().then((bytes) => rawBinary.read(request, type, bytes, server().xml)))
+      } else readContentType(type)
+      if (type !== undefined && isXmlType(type)) give(read().then((bytes) => server().xml.read(request.ctx, bytes)))
+      else give(read())
     } catch (error) {
       done(error as Error)
     }
@@ -197,7 +205,11 @@ const checkPatchType: preParsingHookHandler = ({ headers }, _reply, payload, don
 export const fhirRoutes =
   (parts: RouteParts): FastifyPluginCallback =>
   (app, _options, done) => {
-    takeBodies(app, parts.bodyBytes)
+    takeBodies(app, parts)
+    app.addHook(
+      'onSend',
+      createAnswerErrorsInXml(() => parts.server().xml),
+    )
     for (const [url, taken] of tableOf(parts).flatMap(withSlash)) {
       for (const [method, { handler, requestClass, relay, compress }] of taken)
         app.route({

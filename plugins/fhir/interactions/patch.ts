@@ -8,12 +8,13 @@ import type { Change } from '../../storage/service.ts'
 import { Contended, Deleted, NotFound } from '../../storage/service.ts'
 import type { Relink } from '../bundle/patch-links.ts'
 import { NoneMatches } from '../errors.ts'
-import { checkAccept } from '../http/media.ts'
-import type { LargeBodies } from '../large/large-bodies.ts'
+import { checkAccept, isXmlType } from '../http/media.ts'
+import { type LargeBodies, UnreadableBody } from '../large/large-bodies.ts'
 import { PatchMalformed } from '../patch/errors.ts'
 import { formOf, type Patch, readPatch, readPatchText } from '../patch/patch.ts'
 import { AS_STORED, readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { readPrecondition } from '../response/etag.ts'
+import type { XmlConversion } from '../xml/conversion.ts'
 import { changedAnswer } from './answer.ts'
 import type { AddressChange } from './change.ts'
 import { warningsList } from './check-content.ts'
@@ -31,25 +32,39 @@ interface PatchEntry {
   readonly relink?: Relink | undefined
 }
 
+const jsonOf = async ({ xml }: PatchParts, { ctx }: InteractionRequest, bytes: Uint8Array): Promise<Uint8Array> => {
+  const read = await xml.read(ctx, bytes)
+  if (read instanceof UnreadableBody) throw read.error
+  return read
+}
+
 /** The patch in the resource of an entry. Throws 400, 415. */
-const readEntry = ({ text, resource, relink }: PatchEntry): SentPatch => {
+const readEntry = async (
+  parts: PatchParts,
+  request: InteractionRequest,
+  { text, resource, relink }: PatchEntry,
+): Promise<SentPatch> => {
   if (resource.resourceType !== 'Binary') return { form: 'fhirpath', bytes: Buffer.from(text), relink }
   const { contentType, data } = resource
   const form = formOf(typeof contentType === 'string' ? contentType : 'none')
   if (typeof data !== 'string' || !BASE64.test(data)) throw PatchMalformed('the Binary has no data in base64')
-  return { form, bytes: Buffer.from(data, 'base64'), relink }
+  const bytes = Buffer.from(data, 'base64')
+  return { form, bytes: isXmlType(contentType as string) ? await jsonOf(parts, request, bytes) : bytes, relink }
 }
 
-const readPatchBody = ({ headers }: InteractionRequest, body: unknown): SentPatch =>
-  body === undefined || body instanceof Uint8Array
-    ? { form: formOf(headers['content-type'] ?? 'none'), bytes: body ?? new Uint8Array() }
-    : readEntry(body as PatchEntry)
+/** The body of a request is JSON by now. */
+const readPatchBody = async (parts: PatchParts, request: InteractionRequest, body: unknown): Promise<SentPatch> => {
+  if (body instanceof UnreadableBody) throw body.error
+  if (body !== undefined && !(body instanceof Uint8Array)) return readEntry(parts, request, body as PatchEntry)
+  return { form: formOf(request.headers['content-type'] ?? 'none'), bytes: body ?? new Uint8Array() }
+}
 
 export interface PatchParts {
   readonly catalog: Pick<TypeCatalog, 'types'>
   readonly elements: Elements
   readonly large: Pick<LargeBodies, 'concerns'>
   readonly toModification: ToModification
+  readonly xml: Pick<XmlConversion, 'read'>
 }
 
 /** Runs `prepare` again each time it needs the elements of a type that is not loaded yet. */
@@ -88,7 +103,7 @@ export const patch =
         return { id: found.id, found, verify }
       },
       async prepare(guard, target, body) {
-        const patch = readPatchBody(request, body)
+        const patch = await readPatchBody(parts, request, body)
         const isLarge = parts.large.concerns(patch.bytes)
         const apply: Patch | undefined = isLarge
           ? undefined

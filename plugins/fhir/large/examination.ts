@@ -8,6 +8,7 @@ import {
   piecesOf,
   type Slots,
   slotsOf,
+  type XmlCodec,
 } from '../../model/service.ts'
 import type { Validator } from '../../validation/service.ts'
 import { present } from '../presentation/present.ts'
@@ -23,6 +24,7 @@ type Json = Record<string, unknown>
 export interface ExaminationParts extends IndexOutcomeParts {
   readonly elements: Elements
   readonly validator: Validator | undefined
+  readonly xml: Pick<XmlCodec, 'toJson' | 'toXml'>
 }
 
 const toShared = (text: string): Uint8Array => {
@@ -30,6 +32,9 @@ const toShared = (text: string): Uint8Array => {
   shared.write(text)
   return shared
 }
+
+const toText = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('utf8')
 
 /** Undefined when `meta` is no object. The main thread refuses such a body when it compares it with the address. */
 const trySlots = (read: ParsedResource): Slots | undefined => {
@@ -42,7 +47,7 @@ const trySlots = (read: ParsedResource): Slots | undefined => {
 }
 
 export const createExamination = (parts: ExaminationParts) => {
-  const { referenceWalker, patients, elements, validator } = parts
+  const { referenceWalker, patients, elements, validator, xml } = parts
   const index = createIndexOutcome(parts)
   const patched = createPatchedText(elements, referenceWalker)
 
@@ -102,6 +107,10 @@ export const createExamination = (parts: ExaminationParts) => {
           head: { text: toShared(present(versionTextOf(task.version), task.type, task.presentation)) },
           parts: [],
         }
+      case 'readXml':
+        return { head: { text: toShared(await xml.toJson(task.body)) }, parts: [] }
+      case 'writeXml':
+        return { head: { text: toShared(await xml.toXml(toText(task.json), task.pretty)) }, parts: [] }
       case 'patients':
         return { head: { patients: patientsOf(task.version, task.ownUrl) }, parts: [] }
     }

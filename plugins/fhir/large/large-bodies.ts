@@ -17,6 +17,8 @@ import type { PackedVersion, PatchToApply, Task } from './task.ts'
 import type { Threads } from './threads.ts'
 
 type Asking = Pick<RequestContext, 'signal' | 'ownUrl'>
+/** When the signal aborts, the thread ends its task. */
+type Cancelling = { readonly signal: AbortSignal | undefined }
 
 /** A body that cannot be parsed. Its error is thrown when the body is read. */
 export class UnreadableBody {
@@ -74,6 +76,10 @@ export interface LargeBodies extends LargeVersions {
   check(asking: Asking, text: string, profiles: readonly string[]): Promise<Examined['head']['issues']>
   /** A version in the form that the presentation requests, as bytes of JSON. */
   present(asking: Asking, version: StoredVersion, type: ResourceType, presentation: Presentation): Promise<Buffer>
+  /** The bytes of JSON for a body in XML. Throws 400. */
+  readXml(asking: Cancelling, body: Uint8Array): Promise<Uint8Array>
+  /** The bytes of XML for an answer in JSON. Throws 406. */
+  writeXml(asking: Cancelling, json: string | Uint8Array, pretty: boolean): Promise<Buffer>
   /** The patients that a version belongs to. */
   patients(asking: Asking, version: StoredVersion): Promise<readonly string[]>
   close(): Promise<void>
@@ -91,6 +97,12 @@ const isRead = (body: unknown): body is ParsedResource | LargeBody =>
 const bytesOf = async (body: unknown): Promise<Uint8Array> => {
   if (body instanceof Uint8Array) return body
   return 'bytes' in (body as LargeBody) ? (body as LargeBody).bytes : shareText((body as ParsedResource).text)
+}
+
+/** The text that a thread has made, as bytes. */
+const textOf = ({ head }: Examined): Buffer => {
+  const { buffer, byteOffset, byteLength } = head.text as Uint8Array
+  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 const pack = ({ type, id, version, versionTime, bytes, encoding }: StoredVersion): PackedVersion => ({
@@ -134,7 +146,7 @@ export interface LargeBodiesParts {
 export const createLargeBodies = ({ threads, versions }: LargeBodiesParts): LargeBodies => {
   const { least, concernsVersion } = versions
   const ownTurns = createOwnTurns()
-  const run = async ({ signal }: Pick<Asking, 'signal'>, task: Task): Promise<Examined> => {
+  const run = async ({ signal }: Cancelling, task: Task): Promise<Examined> => {
     const outcome = await threads.run(task, signal)
     const { failure } = outcome.head
     if (failure !== undefined) throw fromFailure(failure)
@@ -208,9 +220,14 @@ export const createLargeBodies = ({ threads, versions }: LargeBodiesParts): Larg
       return (await run(asking, { task: 'check', body: await shareText(text), profiles })).head.issues
     },
     async present(asking, version, type, presentation) {
-      const { head } = await run(asking, { task: 'present', version: pack(version), type, presentation })
-      const { buffer, byteOffset, byteLength } = head.text as Uint8Array
-      return Buffer.from(buffer, byteOffset, byteLength)
+      return textOf(await run(asking, { task: 'present', version: pack(version), type, presentation }))
+    },
+    async readXml(asking, body) {
+      return textOf(await run(asking, { task: 'readXml', body }))
+    },
+    async writeXml(asking, json, pretty) {
+      const bytes = typeof json === 'string' ? await shareText(json) : json
+      return textOf(await run(asking, { task: 'writeXml', json: bytes, pretty }))
     },
     async patients(asking, version) {
       return (

@@ -7,7 +7,7 @@ import type { MaybePromise } from '../../database/service.ts'
 import type { Change, WriteGuard } from '../../storage/service.ts'
 import { findingsOf } from '../../storage/service.ts'
 import type { View } from '../view.ts'
-import type { LargeBodies } from './large-bodies.ts'
+import { type LargeBodies, UnreadableBody } from './large-bodies.ts'
 
 interface Address {
   readonly type: string
@@ -49,6 +49,7 @@ export const createPrepareWrite = (
   }
   return {
     body({ reads }, ctx, { type, id, guard }, body) {
+      if (body instanceof UnreadableBody) return body
       const isLarge = large.concerns(body) || (id !== undefined && body !== undefined && large.isNoted(type, id))
       if (!isLarge) return body
       const write = async (): Promise<unknown> => {

@@ -49,4 +49,7 @@ export type Task =
       readonly type: ResourceType
       readonly presentation: Presentation
     }
+  /** Make JSON of a body in XML, or XML of an answer in JSON. */
+  | { readonly task: 'readXml'; readonly body: Uint8Array }
+  | { readonly task: 'writeXml'; readonly json: Uint8Array; readonly pretty: boolean }
   | { readonly task: 'patients'; readonly version: PackedVersion; readonly ownUrl: OwnUrl | undefined }

@@ -4,7 +4,7 @@
  */
 import { platform, setPriority } from 'node:os'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { createElements, createReferenceWalker, loadPathInterpreter } from '../../model/service.ts'
+import { createElements, createReferenceWalker, createXmlCodec, loadPathInterpreter } from '../../model/service.ts'
 import type { Definition, Definitions } from '../../packages/service.ts'
 import {
   createConverters,
@@ -55,9 +55,11 @@ const open = async (data: ThreadData, definitions: Definitions) => {
   const toNodes = model.columns.some(({ exotic }) => exotic === true) ? await loadPathInterpreter() : undefined
   const converters = createConverters(hasher)
   const types = new Set(data.types)
+  const isType = (name: string): boolean => types.has(name)
   return createExamination({
     referenceWalker: walker,
-    isType: (name) => types.has(name),
+    isType,
+    xml: createXmlCodec({ definitions, isType }),
     extraction: createExtraction({
       hasher,
       referenceWalker: walker,

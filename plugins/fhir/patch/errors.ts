@@ -5,7 +5,7 @@ export const PatchType = defineError(
   'fhir/patch-type',
   415,
   'not-supported',
-  'A patch of type "%s" is not supported. Send JSON Patch as application/json-patch+json, JSON Merge Patch as application/merge-patch+json, or FHIRPath Patch as application/fhir+json.',
+  'A patch of type "%s" is not supported. Send JSON Patch as application/json-patch+json, JSON Merge Patch as application/merge-patch+json, or FHIRPath Patch as application/fhir+json or application/fhir+xml.',
 )
 export const PatchEmpty = defineError(
   'fhir/patch-empty',

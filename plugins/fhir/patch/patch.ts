@@ -8,7 +8,8 @@ import { applyJsonPatch, readJsonPatch } from './json-patch.ts'
 import { applyMergePatch, readMergePatch } from './merge-patch.ts'
 import { readPathPatch } from './path-operations.ts'
 
-export const ACCEPT_PATCH = 'application/json-patch+json, application/fhir+json, application/merge-patch+json'
+export const ACCEPT_PATCH =
+  'application/json-patch+json, application/fhir+json, application/fhir+xml, application/merge-patch+json'
 
 /** `plain`: the media type says only that it is JSON. */
 export type PatchForm = 'json' | 'merge' | 'fhirpath' | 'plain'
@@ -20,6 +21,11 @@ const FORMS: Readonly<Record<string, PatchForm>> = {
   'application/json': 'plain',
   'text/json': 'plain',
   'application/json+fhir': 'fhirpath',
+  // In XML only Parameters are a patch. They are made JSON before they are read.
+  'application/fhir+xml': 'fhirpath',
+  'application/xml': 'fhirpath',
+  'text/xml': 'fhirpath',
+  'application/xml+fhir': 'fhirpath',
 }
 
 const refuseType = (mediaType: string): never => {

@@ -10,6 +10,9 @@ import { acceptsGzip, FHIR_JSON } from '../http/media.ts'
 import { type Answer, isLocated } from '../interactions/answer.ts'
 import { isTransformed, presentVersion } from '../presentation/present.ts'
 import { AS_STORED } from '../presentation/presentation-parameters.ts'
+import type { XmlConversion } from '../xml/conversion.ts'
+import { toXmlAnswer } from '../xml/xml-answer.ts'
+import { type XmlForm, xmlFormOf } from '../xml/xml-form.ts'
 import { SAFETY_HEADERS } from './binary-content.ts'
 import { toETag } from './etag.ts'
 
@@ -18,18 +21,17 @@ const versionHead = ({ version, httpDate }: StoredVersion): string[] => [
   ...['last-modified', httpDate],
 ]
 
+/** Accept decides between JSON and XML, which caches have to know. */
 const contentHead = (version: StoredVersion): string[] => {
   const head = versionHead(version)
-  head.push('content-type', FHIR_JSON)
-  if (version.type === 'Binary')
-    head.push(...SAFETY_HEADERS, 'vary', version.gzip ? 'accept, accept-encoding' : 'accept')
+  head.push('content-type', FHIR_JSON, 'vary', version.gzip ? 'accept, accept-encoding' : 'accept')
+  if (version.type === 'Binary') head.push(...SAFETY_HEADERS)
   return head
 }
 
 /** Headers of a stored version, sent as its text or as its gzip bytes. */
 const storedHead = (version: StoredVersion, form: 'text' | 'bytes'): string[] => {
   const head = contentHead(version)
-  if (version.gzip && version.type !== 'Binary') head.push('vary', 'accept-encoding')
   if (form === 'bytes') head.push('content-encoding', 'gzip')
   return head
 }
@@ -76,7 +78,7 @@ const show = (sent: SentResponse, answer: Answer): Pick<DirectAnswer, 'headers' 
     head.push('content-type', content?.type ?? '', ...SAFETY_HEADERS, 'vary', 'accept')
     return { headers: head, body: content?.bytes }
   }
-  head.push('content-type', FHIR_JSON)
+  head.push('content-type', FHIR_JSON, 'vary', 'accept')
   if (shows !== 'outcome' || version === undefined) return { headers: head, body: answer.text, length: answer.length }
   const outcome = changeOutcome(version, answer.warnings)
   return { headers: head, body: answer.presentation?.pretty === true ? indentJson(outcome) : outcome }
@@ -99,6 +101,24 @@ export const toHttpResponse = (sent: SentResponse, answer: Answer): DirectAnswer
   return { status, headers: [...before, ...headers], body, length }
 }
 
-/** Sends the result of an interaction. */
-export const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer): FastifyReply =>
-  sendAnswer(reply, toHttpResponse(request, answer))
+/** The answer in XML, for a request that asks for it. Throws 406 for what XML cannot hold. */
+export const toXmlResponse = (
+  { ctx, headers }: SentResponse,
+  answer: Answer,
+  xml: Pick<XmlConversion, 'write'>,
+  form: XmlForm,
+): Promise<DirectAnswer> =>
+  // XML is made of text, so the stored bytes are not sent compressed.
+  toXmlAnswer(xml, ctx, toHttpResponse({ ctx, headers: { ...headers, 'accept-encoding': 'identity' } }, answer), form)
+
+/** Sends the result of an interaction: at once where it is JSON. */
+export const send = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  answer: Answer,
+  xml: Pick<XmlConversion, 'write'>,
+): FastifyReply | Promise<FastifyReply> => {
+  const form = xmlFormOf(request)
+  if (form === undefined) return sendAnswer(reply, toHttpResponse(request, answer))
+  return toXmlResponse(request, answer, xml, form).then((written) => sendAnswer(reply, written))
+}

@@ -16,6 +16,7 @@ import {
   NotAnObject,
   NotUtf8,
 } from '../errors.ts'
+import { placeAt } from '../text-place.ts'
 import { locateSyntaxError } from './locate-syntax-error.ts'
 import type { Outline } from './outline.ts'
 import { endOfString, isSpace, type JsonMember, scan } from './scan.ts'
@@ -44,13 +45,8 @@ interface ReadJson {
 const describeSyntax = (text: string): string => {
   const at = locateSyntaxError(text)
   if (at >= text.length) return 'it ends too early'
-  let line = 1
-  let start = 0
-  for (let feed = text.indexOf('\n'); feed !== -1 && feed < at; feed = text.indexOf('\n', start)) {
-    line += 1
-    start = feed + 1
-  }
-  return `line ${line}, column ${at - start + 1}`
+  const { line, column } = placeAt(text, at)
+  return `line ${line}, column ${column}`
 }
 
 // Names that every object inherits, such as `constructor`. A body may not have them, because code that looks one up, ours or

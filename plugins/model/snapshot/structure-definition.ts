@@ -37,6 +37,8 @@ export interface ElementDefinition {
   readonly isSummary?: boolean
   readonly base?: { readonly path: string; readonly min: number; readonly max: string }
   readonly contentReference?: string
+  /** How XML has the element where it is no element: `xmlAttr`, `xhtml`. */
+  readonly representation?: readonly string[]
   readonly type?: readonly TypeReference[]
   readonly constraint?: readonly Constraint[]
   readonly binding?: { readonly strength: string; readonly valueSet?: string }

@@ -1,6 +1,7 @@
 /**
- * The feed of changes on PostgreSQL: creates over eight connections with and without a server that follows, in turns on one
- * server, and the time until a follower has heard of a change.
+ * The writer lease and the feed of changes on PostgreSQL: creates over eight connections with the check of the lease in each
+ * COMMIT and without, then with and without a server that follows, in turns, and the time until a follower has heard of a
+ * change.
  */
 import pg from 'pg'
 import { createKernel, type Kernel } from '../../../kernel/index.ts'
@@ -23,38 +24,41 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 
 export const feed: Figure = {
   name: 'feed',
-  description: 'creates on PostgreSQL with and without a server that follows, and when that one hears of them',
+  description:
+    'creates on PostgreSQL with and without the lease, and a server that follows, and when that one hears of them',
   async run(bench: Bench) {
     const server = await startPostgres({ settings: { fsync: 'on', synchronous_commit: 'on' } })
     try {
-      await server.createDatabase('feed')
-      const postgres = { kind: 'postgres', postgres_url: server.url(undefined, 'feed') }
+      const databaseOf = async (name: string) => {
+        await server.createDatabase(name)
+        return { kind: 'postgres', postgres_url: server.url(undefined, name) }
+      }
+      const postgres = await databaseOf('feed')
       const start = async (plugins: typeof housePlugins, settings: Record<string, unknown>): Promise<Kernel> => {
         const kernel = await createKernel({ plugins, settings, log: { level: 'silent' } })
         await kernel.start()
         return kernel
       }
-      const primary = await start(
-        housePlugins,
-        settingsFor(housePlugins, { database: postgres, conformance: { reference_policy: 'fhir' } }),
-      )
+      const writing = async (plugins: typeof housePlugins, database: typeof postgres): Promise<Kernel> =>
+        start(plugins, settingsFor(plugins, { database, conformance: { reference_policy: 'fhir' } }))
+      const primary = await writing(housePlugins, postgres)
       const client = new pg.Client(postgres.postgres_url)
       await client.connect()
       const dice = createDice(3)
-      const create = async (): Promise<void> => {
+      const create = async (kernel = primary): Promise<void> => {
         const payload = makeObservation(dice, 'Patient/p1', 'Encounter/e1')
         const headers = { 'content-type': 'application/fhir+json' }
-        const { statusCode, body } = await primary.inject({ method: 'POST', url: '/Observation', headers, payload })
+        const { statusCode, body } = await kernel.inject({ method: 'POST', url: '/Observation', headers, payload })
         if (statusCode !== 201) throw new Error(body)
       }
-      const createMany = async (): Promise<Round> => {
+      const createMany = async (kernel = primary): Promise<Round> => {
         let left = CREATES
         const cpu = process.cpuUsage()
         const started = performance.now()
         const lane = async (): Promise<void> => {
           for (; left > 0; ) {
             left -= 1
-            await create()
+            await create(kernel)
           }
         }
         await Promise.all(Array.from({ length: CONNECTIONS }, lane))
@@ -78,8 +82,28 @@ export const feed: Figure = {
         await pause(BEAT_MS)
         return createMany()
       }
+      const unfenced = housePlugins.map((one) =>
+        one.name === 'database' ? makeDatabasePlugin({ hasLease: false }) : one,
+      )
+      const other = await writing(unfenced, await databaseOf('unfenced'))
       bench.say('creating, to compile')
       await createMany()
+      await createMany(other)
+      bench.say('creating with and without the lease')
+      const fenced = await compare(
+        bench.rounds,
+        () => createMany(),
+        () => createMany(other),
+      )
+      await other.stop()
+      bench.report({
+        figure: 'PostgreSQL create, with the lease / without',
+        required: '≥ 95 %',
+        measured: percent(fenced.speed.median),
+        spread: `${percent(fenced.speed.least)} … ${percent(fenced.speed.most)}`,
+        ok: fenced.speed.median >= 0.95,
+        beside: both(fenced),
+      })
       bench.say('creating with and without a follower')
       const created = await compare(bench.rounds, followed, alone)
       bench.report({

@@ -46,23 +46,23 @@ for (const [entry, status, line] of REFUSED) {
   })
 }
 
-const FHIR_XML = { accept: 'application/fhir+xml' }
+const TURTLE = { accept: 'application/fhir+turtle' }
 /** Refused for parameters or headers, before anybody rules on them. */
 const MALFORMED: readonly (readonly [method: string, url: string, headers: Record<string, string>, line: string])[] = [
-  ['GET', '/Patient/a', FHIR_XML, 'read Patient/a → 4'],
+  ['GET', '/Patient/a', TURTLE, 'read Patient/a → 4'],
   ['GET', '/Patient/a?_summary=some', {}, 'read Patient/a → 4'],
-  ['GET', '/Patient/a/_history/1', FHIR_XML, 'vread Patient/a → 4'],
+  ['GET', '/Patient/a/_history/1', TURTLE, 'vread Patient/a → 4'],
   ['GET', '/Patient/a/_history?_count=x', {}, 'history-instance Patient/a → 4'],
   ['GET', '/Patient/_history?_since=x', {}, 'history-type → 4'],
   ['GET', '/_history?_count=0', {}, 'history-system → 4'],
-  ['GET', '/Patient?_format=xml', {}, 'search-type → 4'],
-  ['PUT', '/Patient/a', FHIR_XML, 'update Patient/a → 4'],
-  ['POST', '/Patient', FHIR_XML, 'create → 4'],
-  ['PATCH', '/Patient/a', { 'content-type': 'application/json-patch+json', ...FHIR_XML }, 'patch Patient/a → 4'],
+  ['GET', '/Patient?_format=ttl', {}, 'search-type → 4'],
+  ['PUT', '/Patient/a', TURTLE, 'update Patient/a → 4'],
+  ['POST', '/Patient', TURTLE, 'create → 4'],
+  ['PATCH', '/Patient/a', { 'content-type': 'application/json-patch+json', ...TURTLE }, 'patch Patient/a → 4'],
   ['DELETE', '/Patient/a', { 'if-match': 'x' }, 'delete Patient/a → 4'],
-  ['GET', '/Patient/a/$meta', FHIR_XML, '$meta Patient/a → 4'],
+  ['GET', '/Patient/a/$meta', TURTLE, '$meta Patient/a → 4'],
   ['GET', '/Patient/a/$meta-add', {}, '$meta-add Patient/a → 4'],
-  ['GET', '/Nope/a', FHIR_XML, 'request Nope/a → 4'],
+  ['GET', '/Nope/a', TURTLE, 'request Nope/a → 4'],
 ]
 
 test('what is wrong with the parameters or headers of an interaction is a refusal of that', async () => {

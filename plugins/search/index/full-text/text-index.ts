@@ -1,27 +1,14 @@
 /** Keeps the full-text index in step with the resources, in the transactions that write them. */
 
-import {
-  type Database,
-  insertImmediately,
-  type MaybePromise,
-  type Transaction,
-  whenStored,
-} from '../../../database/service.ts'
+import { type Database, insertImmediately, type MaybePromise, type Transaction } from '../../../database/service.ts'
 import { decompressBody } from '../../../storage/service.ts'
 import { toIndexFindings } from '../index-findings.ts'
 import type { IndexWriter } from '../index-writer.ts'
 import { type ResourceText, resourceTextOf } from './resource-text.ts'
-import { clearText, deleteText, insertText, readTextBatch, readTextSetting, writeTextSetting } from './text-tables.ts'
-
-/** Indexes all texts, only narratives, or nothing. */
-export type FullTextMode = 'all' | 'narrative' | 'none'
+import { createTextState, type FullTextMode } from './text-state.ts'
+import { deleteText, insertText, readTextBatch } from './text-tables.ts'
 
 const BATCH = 100 // most resources of one transaction
-const MODE = 'words'
-/** Version of the extraction of words. After an increase the next start indexes all resources again. */
-const VERSION = 3
-const PROGRESS = 'words-rid'
-
 interface BodyRow {
   readonly rid: number
   readonly flags: number
@@ -34,11 +21,7 @@ const both = (one: MaybePromise<void>, other: MaybePromise<void>): MaybePromise<
   one instanceof Promise || other instanceof Promise ? Promise.all([one, other]).then(() => undefined) : undefined
 
 export const createFullTextIndex = (database: Database, mode: FullTextMode) => {
-  /** The value of the setting when the index is complete. */
-  const held = mode === 'none' ? mode : `${mode} ${VERSION}`
-  /** Its value while the index is filled: no server takes an index for complete that another one has left half filled. */
-  const filling = `${held} soon`
-  let isComplete = false
+  const state = createTextState(database, mode)
   const read = (resource: Json): ResourceText => resourceTextOf(resource, mode === 'all')
   /** `isNew`: the index holds nothing of this resource, so its row may be inserted after the transaction. */
   const put = (
@@ -71,17 +54,8 @@ export const createFullTextIndex = (database: Database, mode: FullTextMode) => {
     return words === undefined ? removed : both(removed, put(transaction, rid, words, old === undefined))
   }
 
-  const setting = async (name: string): Promise<string | undefined> =>
-    (await database.get<{ value: string }>(readTextSetting, [name]))?.value
-
-  /** Publishes the change too, so that other servers look at once. */
-  const record = (transaction: Transaction, value: string): MaybePromise<void> => {
-    transaction.publish({ about: 'search-columns' })
-    return transaction.run(writeTextSetting, [MODE, value])
-  }
-
   const fill = async (signal?: AbortSignal): Promise<void> => {
-    for (let at = Number((await setting(PROGRESS)) ?? 0); !signal?.aborted; ) {
+    for (let at = await state.reached(); !signal?.aborted; ) {
       const next = await database.transact(async (transaction) => {
         const rows = await transaction.all<BodyRow>(readTextBatch, [at, BATCH])
         for (const { rid, flags, body } of rows) {
@@ -90,25 +64,12 @@ export const createFullTextIndex = (database: Database, mode: FullTextMode) => {
           await put(transaction, rid, read(JSON.parse(text) as Json), false)
         }
         const last = rows.at(-1)?.rid
-        await transaction.run(writeTextSetting, [PROGRESS, String(last ?? 0)])
-        if (last === undefined) await record(transaction, held)
+        await state.advance(transaction, last)
         return last
       })
       if (next === undefined) return
       at = next
     }
-  }
-
-  /** `fill` begins at the first resource. `isEmptied`: existing rows are removed now; otherwise `fill` replaces them. */
-  const beginAnew = (isEmptied: boolean): Promise<void> =>
-    database.transact(async (transaction) => {
-      if (isEmptied) await transaction.run(clearText, [])
-      await transaction.run(writeTextSetting, [PROGRESS, '0'])
-      await record(transaction, mode === 'none' ? held : filling)
-    })
-  const look = async (): Promise<boolean> => {
-    isComplete = (await setting(MODE)) === held
-    return isComplete
   }
 
   return {
@@ -137,32 +98,25 @@ export const createFullTextIndex = (database: Database, mode: FullTextMode) => {
           },
     /** False while the index does not hold the words that this server's mode asks for, so that a search would miss some. */
     get isComplete() {
-      return isComplete
+      return state.isComplete
     },
     /** Looks whether another server has filled the index, or fills it for another mode. */
     async look(): Promise<void> {
-      await look()
+      await state.look()
     },
     /**
      * Rebuilds the full-text index when the setting has changed; a server that only reads waits for that. Stops between two
      * batches when `signal` aborts.
      */
     async complete(signal?: AbortSignal): Promise<void> {
-      if (database.isReader) {
-        await whenStored(signal, async () => (await look()) || undefined)
-        return
-      }
-      if (await look()) return
-      const stored = await setting(MODE)
-      if (stored !== filling || mode === 'none') await beginAnew(stored === undefined || mode === 'none')
+      if (database.isReader) return state.whenComplete(signal)
+      if (await state.look()) return
+      await state.begin()
       if (mode !== 'none') await fill(signal)
-      await look()
+      await state.look()
     },
     /** Empties the full-text index, so that `complete` fills it again. */
-    async clear(): Promise<void> {
-      isComplete = false
-      await beginAnew(true)
-    },
+    clear: state.clear,
   }
 }
 

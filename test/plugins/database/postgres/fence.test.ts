@@ -6,6 +6,7 @@ import { createKernel, definePlugin, type Kernel } from '../../../../kernel/inde
 import database from '../../../../plugins/database/index.ts'
 import { type CommitParticipant, Database, sql, type Transaction } from '../../../../plugins/database/service.ts'
 import { type Postgres, startPostgres } from '../../../support/postgres.ts'
+import { until } from '../../../support/until.ts'
 
 const notes = definePlugin({
   name: 'notes',
@@ -33,6 +34,7 @@ test.after(() => server?.stop())
 interface Place {
   readonly kernel: Kernel
   readonly db: Database
+  ask(query: string): Promise<void>
   /** What a server does that takes over. */
   takeOver(): Promise<unknown>
   marks(): Promise<{ readonly epoch: number; readonly seq: number; readonly rows: number }>
@@ -53,6 +55,7 @@ const withPlace = async (work: (place: Place) => Promise<void>): Promise<void> =
     await work({
       kernel,
       db: kernel.get(Database),
+      ask: async (query) => void (await other.query(query)),
       takeOver: () =>
         other.query('UPDATE cluster_mark SET epoch = epoch + 1; UPDATE cluster_lease SET epoch = epoch + 1'),
       async marks() {
@@ -154,5 +157,27 @@ test('work that every server may do is not fenced, and a transaction that only a
     assert.equal(await db.all(ids, []), [{ id: 1 }, { id: 2 }])
     assert.is((await marks()).seq, 0)
   }))
+
+const RESTORES: Readonly<Record<string, string>> = {
+  'in place': '',
+  'and its connections are cut':
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+}
+for (const [how, more] of Object.entries(RESTORES))
+  test(`a backup of the same epoch that is restored under a server ends it with 75: ${how}`, () =>
+    withPlace(async ({ kernel, db, ask }) => {
+      for (const id of [1, 2])
+        await db.transact(async (transaction) => {
+          transaction.publish({ about: 'job' })
+          await transaction.run(insert, [id])
+        })
+      await ask(`BEGIN; DELETE FROM note WHERE id = 2; UPDATE cluster_mark SET seq = seq - 1; COMMIT; ${more}`)
+      let ended = ''
+      void kernel.failed.then(({ error, exitCode }) => {
+        ended = `${error.key} ${exitCode}`
+      })
+      await until(() => ended !== '', 10_000, 'the server to end')
+      assert.is(ended, 'database/lease-lost 75')
+    }))
 
 test.run()

@@ -5,10 +5,15 @@ const settle = (): Promise<void> => new Promise(setImmediate)
 
 export const createSimulatedWorld = () => {
   let now = 0
+  let steps = 0
   let events: { readonly at: number; readonly act: () => void }[] = []
   return {
     get now() {
       return now
+    },
+    /** Events until now. */
+    get steps() {
+      return steps
     },
     after: (ms: number, act: () => void): void => void events.push({ at: now + ms, act }),
     /** Calls `check` after each event. */
@@ -21,6 +26,7 @@ export const createSimulatedWorld = () => {
         if (next === undefined || next.at > until) break
         events = events.filter((one) => one !== next)
         now = next.at
+        steps += 1
         next.act()
         await settle()
         check()

@@ -1,0 +1,52 @@
+/** Whether a request asks for an answer in XML. https://hl7.org/fhir/R4/http.html#mime-type */
+import type { IncomingHttpHeaders } from 'node:http'
+import { acceptedFormat, isFhirXmlType, namedFormat } from '../http/media.ts'
+
+export interface AnsweredRequest {
+  readonly headers: IncomingHttpHeaders
+  readonly url: string
+  /** Bytes of a form, in which a search is posted. */
+  readonly body?: unknown
+}
+
+export interface XmlForm {
+  readonly pretty: boolean
+}
+
+const FORM = 'application/x-www-form-urlencoded'
+/** A query that may have `_format`, also with a name that is percent-encoded. */
+const MAY_NAME_FORMAT = /[?&](?:_format=|[^=&]*%)/
+
+const queryIn = (url: string): string => url.slice(url.indexOf('?') + 1)
+
+/** The parameters of the query, then those of a form. */
+const parametersOf = ({ headers, url, body }: AnsweredRequest): URLSearchParams => {
+  const query = url.includes('?') ? queryIn(url) : ''
+  const isForm = body instanceof Uint8Array && headers['content-type']?.toLowerCase().startsWith(FORM) === true
+  return new URLSearchParams(isForm ? `${query}&${Buffer.from(body).toString('utf8')}` : query)
+}
+
+const isPlain = (accept: string | undefined): boolean =>
+  accept === undefined || accept === '*/*' || !(accept.includes('xml') || accept.includes(';'))
+
+/**
+ * Undefined where the answer is JSON. `_format` counts before Accept; without both, the answer to application/fhir+xml is XML.
+ * What cannot be answered in any format is refused elsewhere, in JSON.
+ */
+export const xmlFormOf = (request: AnsweredRequest): XmlForm | undefined => {
+  const { headers, url, body } = request
+  const { accept, 'content-type': sent } = headers
+  const mayNameFormat =
+    (url.includes('?') && MAY_NAME_FORMAT.test(url)) || (body instanceof Uint8Array && sent !== undefined)
+  if (!mayNameFormat && isPlain(accept) && (accept !== undefined || sent === undefined)) return undefined
+  const parameters = parametersOf(request)
+  const named = parameters.get('_format')
+  const wanted = named === null ? undefined : namedFormat(named)
+  const isXml =
+    wanted === undefined
+      ? accept === undefined
+        ? sent !== undefined && isFhirXmlType(sent)
+        : acceptedFormat(accept) === 'xml'
+      : wanted === 'xml'
+  return isXml ? { pretty: parameters.get('_pretty') === 'true' } : undefined
+}
