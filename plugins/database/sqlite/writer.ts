@@ -136,6 +136,10 @@ export const createWriter = (parts: WriterParts): Writer => {
   }
 
   return {
+    /** False once the disk has failed to store a commit; then transactions are refused. */
+    get isSynced() {
+      return open.isSynced
+    },
     transact<T>(
       work: (transaction: Transaction) => MaybePromise<T>,
       { asynchronousCommit = false, isLong = false }: TransactOptions = {},
