@@ -74,7 +74,7 @@ export const createWriter = (parts: WriterParts): Writer => {
   const counters = { transactions: 0, groups: 0 }
   const waiting: QueuedTransaction[] = []
   /** Callbacks for when the insert buffer is flushed, or has failed to be. */
-  let readers: ((failure?: unknown) => void)[] = []
+  let readers: Reader[] = []
   let idle: AbortSignal | undefined
   let running: Promise<void> | undefined
   let closed = false
