@@ -183,4 +183,19 @@ test('a resource with a character that XML cannot hold is refused in XML and sho
   assert.is((await server.inject('/Patient/c')).statusCode, 200)
 })
 
+test('a change that XML cannot show is answered in JSON, because it is made', async () => {
+  const body = { resourceType: 'Patient', name: [{ text: 'a\uffffb' }] }
+  const headers = { accept: 'application/fhir+xml' }
+  const made = await send('POST', '/Patient', 'application/fhir+json', JSON.stringify(body), headers)
+  assert.is(made.statusCode, 201, made.body)
+  assert.is(made.headers['content-type'], JSON_TYPE)
+  assert.match(made.headers.location as string, new RegExp(`/Patient/${made.json().id}/_history/1$`))
+  assert.is(made.headers.etag, 'W/"1"')
+  const entry = [{ resource: body, request: { method: 'POST', url: 'Patient' } }]
+  const bundle = JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry })
+  const represented = { ...headers, prefer: 'return=representation' }
+  const stored = await send('POST', '/', 'application/fhir+json', bundle, represented)
+  assert.equal([stored.statusCode, stored.headers['content-type']], [200, JSON_TYPE], stored.body)
+})
+
 test.run()
