@@ -4,6 +4,7 @@
  */
 import { firstParty } from '../plugins/index.ts'
 import { batchedOutput } from './batched-output.ts'
+import { boundHeap } from './bound-heap.ts'
 import { collectWhenIdle, processParts } from './collect-when-idle.ts'
 import { isHangupIgnored } from './hangup-ignored.ts'
 import { run } from './run.ts'
@@ -45,6 +46,7 @@ const code = await run({
     }
   },
   exit: (code) => process.exit(code),
+  boundHeap,
   collectWhenIdle: () => collectWhenIdle(processParts()),
 })
 process.exit(code)

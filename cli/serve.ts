@@ -93,6 +93,7 @@ export const serve = async ({ world, gathered, kernel: create }: OwnContext): Pr
   let stopCollecting: (() => void) | undefined
   try {
     const kernel = await create({ log: await logFor(world), ...terminalOf(world) })
+    world.boundHeap?.(kernel.memory.bytes)
     const announce = createAnnouncer(world, kernel)
     const failures: Failure[] = []
     const failed = kernel.failed.then((failure) => void failures.push(failure))

@@ -38,6 +38,9 @@ if (flags.includes('--version') || flags.includes('-V')) {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
   process.stdout.write(`${version}\n`)
 } else {
+  const { memoryArguments } = await import('./memory-arguments.js')
+  const wanted = memoryArguments(process)
+  if (wanted !== undefined) process.execve(process.execPath, [process.argv0, ...wanted.args], wanted.environment)
   lend('HOME', homedir, tmpdir())
   lend('SHELL', userInfo, '/bin/sh')
   enableCompileCache()

@@ -19,6 +19,8 @@ export interface World {
   onSignal(listener: (name: SignalName) => void): () => void
   /** Ends the process at once. */
   exit(code: number): void
+  /** Bounds the heap of the process, given [server] memory_bytes or what stands for it. */
+  boundHeap?(bytes: number): void
   /** Returns memory that the start has used, once the process is idle; the returned function gives up. */
   collectWhenIdle?(): () => void
 }

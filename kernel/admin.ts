@@ -26,6 +26,9 @@ export interface AdminEndpoint {
   readonly operation?: string
   /** False where another plugin answers other methods of the path; otherwise they are 405. */
   readonly isWhole?: boolean
+  /** For descriptions of the server: what it shows, in a sentence, and the parameters of its query. */
+  readonly summary?: string
+  readonly query?: readonly string[]
   /**
    * False for an endpoint that is polled every few seconds and shows nothing about callers: then only refusals are
    * recorded in the audit trail.
@@ -72,9 +75,14 @@ const isJson = (type: string): boolean => /^application\/(?:fhir\+)?json\b/.test
 
 /** GET and HEAD at its path; other methods are 405. JSON is indented where `_pretty` asks for it. */
 export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEndpoint): void => {
-  const { path: url, operation = url.slice(1), audited = true, isWhole = true, beforeRelay } = endpoint
+  const { path: url, operation = url.slice(1), audited = true, isWhole = true, beforeRelay, summary, query } = endpoint
   const config = { requestClass: 'admin' as const, compress: true, presents: true }
-  const relaying = beforeRelay === undefined ? config : { ...config, relay: true, beforeRelay }
+  const described = {
+    ...config,
+    ...(summary !== undefined && { summary }),
+    ...(query !== undefined && { query }),
+  }
+  const relaying = beforeRelay === undefined ? described : { ...described, relay: true, beforeRelay }
   app.route({
     method: 'GET',
     url,
@@ -99,7 +107,7 @@ export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEn
   app.route({
     method: app.supportedMethods.filter((one) => one !== 'GET' && one !== 'HEAD') as HTTPMethods[],
     url,
-    config,
+    config: { ...config, isRefusal: true },
     onRequest: ({ method }, _reply, next) => next(MethodRefused(method).with({ headers: { allow: 'GET, HEAD' } })),
     handler: () => undefined,
   })

@@ -25,6 +25,16 @@ const serverSection = Type.Object({
         "The URL clients reach the server at: base of all links it sends, and the SMART issuer. Only absolute references under it are this server's own. Where it is not set, links start with the Host that was asked, and own references with the address the server listens at.",
     }),
   ),
+  memory_bytes: Type.Optional(
+    Type.Integer({
+      minimum: 128 * 1024 * 1024,
+      sample: 512 * 1024 * 1024,
+      env: 'SERVER_MEMORY_BYTES',
+      flag: 'memory-bytes',
+      description:
+        "Bytes of memory that the server aims to stay within: SQLite's pages, caches and the heap take shares of it. When unset, 512 MiB, or three quarters of the limit of a container or of the memory of a machine that has less.",
+    }),
+  ),
   trusted_proxy_hops: Type.Integer({
     default: 0,
     minimum: 0,

@@ -2,6 +2,7 @@
 import type { Hooks } from './hooks.ts'
 import type { MountedRoutes } from './http-parts.ts'
 import type { AnyPlugin, Needs } from './plugin.ts'
+import { listRoutes } from './route-list.ts'
 import type { Service } from './services.ts'
 import type { OwnedSection } from './settings/annotation.ts'
 
@@ -26,24 +27,6 @@ export interface DescribedParts {
   readonly sections: readonly OwnedSection[]
 }
 
-/** Mounts each plugin's routes in an app that never listens, to list their paths. */
-const pathsOf = async (routes: readonly MountedRoutes[]): Promise<ReadonlyMap<string, readonly string[]>> => {
-  const paths = new Map<string, string[]>()
-  const { default: fastify } = await import('fastify')
-  for (const { plugin, callback } of routes) {
-    const app = fastify({ exposeHeadRoutes: false })
-    app.addHook('onRoute', ({ method, url }) => {
-      const list = paths.get(plugin) ?? []
-      list.push(`${[method].flat().join('|')} ${url}`)
-      paths.set(plugin, list)
-    })
-    app.register(callback)
-    await app.ready()
-    await app.close()
-  }
-  return paths
-}
-
 const tapsOf = (hooks: Hooks, plugin: string): string[] =>
   Object.values(hooks).flatMap((hook) =>
     (hook.taps as { plugin?: string; name: string }[])
@@ -60,14 +43,14 @@ const settingsIn = (sections: readonly OwnedSection[], { name }: AnyPlugin): rea
 /** Enabled plugins in order of needs, then the others. */
 export const describePlugins = async (parts: DescribedParts): Promise<readonly PluginDescription[]> => {
   const { plugins, enabled, sections } = parts
-  const paths = await pathsOf(parts.routes)
+  const paths = Map.groupBy(await listRoutes(parts.routes), ({ plugin }) => plugin)
   return [...enabled, ...plugins.filter((plugin) => !enabled.includes(plugin))].map((plugin) => ({
     name: plugin.name,
     description: plugin.description ?? '',
     enabled: enabled.includes(plugin),
     hooks: tapsOf(parts.hooks, plugin.name),
     settings: settingsIn(sections, plugin),
-    routes: paths.get(plugin.name) ?? [],
+    routes: (paths.get(plugin.name) ?? []).map(({ methods, path }) => `${methods.join('|')} ${path}`),
     commands: Object.keys(plugin.commands ?? {}),
     provides: (plugin.provides ?? []).map((service: Service<unknown>) => service.name),
     needs: Object.values((plugin.needs ?? {}) as Needs).map((service) => service.name),

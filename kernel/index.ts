@@ -51,6 +51,13 @@ export { createKernel, type Kernel } from './kernel.ts'
 export { KERNEL_API } from './kernel-api.ts'
 export type { KernelOptions } from './kernel-options.ts'
 export { addLines, type Logger, type LogOptions } from './log.ts'
+export {
+  createMemoryBudget,
+  type MemoryBudget,
+  memoryLimit,
+  THREAD_LIMITS,
+  threadHeapMegabytes,
+} from './memory-budget.ts'
 export { type OperationOutcome, toIssues, toOutcome, toServerError } from './outcome.ts'
 export { type OwnUrl, toOwnUrl } from './own-url.ts'
 export { createPause } from './pause.ts'
@@ -82,6 +89,7 @@ export {
   type Rights,
 } from './restriction.ts'
 export type { RouteConfig } from './route-config.ts'
+export type { ListedRoute } from './route-list.ts'
 export { Ruling } from './ruling.ts'
 export { type ErrorExtras, isServerError, ServerError } from './server-error.ts'
 export type { ServerRequest } from './server-request.ts'

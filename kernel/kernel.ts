@@ -22,6 +22,7 @@ import type { KernelOptions } from './kernel-options.ts'
 import { createLifecycles } from './lifecycles.ts'
 import { CONNECTION_LIMITS } from './listen.ts'
 import { createLog } from './log.ts'
+import { createMemoryBudget, type MemoryBudget } from './memory-budget.ts'
 import { orderPlugins, withDependencies } from './order.ts'
 import { createOwnPort } from './own-port.ts'
 import { type OwnUrl, toOwnUrl } from './own-url.ts'
@@ -42,6 +43,8 @@ export interface Kernel {
   readonly phase: Phase
   readonly log: Logger
   readonly settings: DecodedSettings
+  /** What [server] memory_bytes allows. */
+  readonly memory: MemoryBudget
   /** For an embedding host: `app.register(kernel.fastify, { prefix: '/fhir' })`. Starts and stops with the host. */
   readonly fastify: FastifyPluginCallback
   /** For a bare node:http server: `createServer(kernel.handler)`. Answers 503 until `start` is done. */
@@ -77,6 +80,7 @@ export interface Kernel {
 interface ServerSection {
   readonly bind: string
   readonly public_url?: string
+  readonly memory_bytes?: number
   readonly trusted_proxy_hops: number
   readonly trusted_proxy_peers: string[]
   readonly compress_from_bytes: number
@@ -96,6 +100,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const server = settings.section('server') as unknown as ServerSection
   const { bind, public_url } = server
   const trust = { hops: server.trusted_proxy_hops, peers: server.trusted_proxy_peers }
+  const memory = createMemoryBudget(server.memory_bytes)
   const readAddress = createAddressReader(trust)
   phases.enter('configured')
 
@@ -132,9 +137,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     refusal: () => refusal(),
     identify: createIdentify(createContextBuilder(contextParts), run),
     tellOperator: options.tellOperator ?? (() => undefined),
-    clock,
-    random,
-    log,
+    ...{ clock, random, memory, log },
   })
   freezer.freeze()
   const refusal = createRefusal({ phases, readiness, failures, gate: gates.close() })
@@ -152,12 +155,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
   const inFlight = createInFlight()
   const flushLog = (): void => root.flush()
   const stop = createStop({
-    phases,
-    readiness,
-    lifecycles,
-    upgrades,
-    inFlight,
-    clock,
+    ...{ phases, readiness, lifecycles, upgrades, inFlight, clock },
     closePort: port.close,
     flushLog,
   })
@@ -182,6 +180,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     },
     log,
     settings,
+    memory,
     fastify: host.mount,
     handler: (request, response) => {
       inFlight.add(response)

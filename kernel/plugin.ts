@@ -13,8 +13,10 @@ import type { Gate } from './gates.ts'
 import type { Hooks } from './hooks.ts'
 import type { Identify } from './identify.ts'
 import { withMark } from './kernel-api.ts'
+import type { MemoryBudget } from './memory-budget.ts'
 import type { Presentation } from './presentation.ts'
 import type { Readiness } from './readiness.ts'
+import type { ListedRoute } from './route-list.ts'
 import type { ServerError } from './server-error.ts'
 import type { ServerRequest } from './server-request.ts'
 import type { Service } from './services.ts'
@@ -98,6 +100,8 @@ export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
   readonly log: Logger
   readonly clock: Clock
   readonly random: Random
+  /** What caches may take of [server] memory_bytes. */
+  readonly memory: MemoryBudget
   provide<T>(service: Service<T>, instance: T): void
   /** In setup only: wraps every tap of every plugin, also of those that are set up later. */
   watchTaps(watch: WatchTap): void
@@ -150,6 +154,8 @@ export interface Host<C extends Sections = Sections, N extends Needs = Needs> {
   tellOperator(line: string): void
   /** Sets what start is busy with, e.g. `installing packages`: the reason of /readyz while starting. */
   busy(reason: string): void
+  /** The routes of all plugins, in their order. Not in setup. */
+  listRoutes(): Promise<readonly ListedRoute[]>
   /** False for a command, which starts some plugins only and does not take part in what servers do together. */
   readonly serves: boolean
   /** All plugins of the kernel, disabled ones too: for plugins that run others' declarations (migrations, entities). */

@@ -32,6 +32,11 @@ export interface RouteConfig {
    * is true the route shows nothing before `host.identify` has found a caller.
    */
   takesTokenLater?: boolean
+  /** It only refuses methods that its address does not take. Descriptions of the server leave it out. */
+  isRefusal?: boolean
+  /** For descriptions of the server: what it does, in a sentence, and the parameters of its query. */
+  summary?: string
+  query?: readonly string[]
 }
 
 declare module 'fastify' {

@@ -14,11 +14,13 @@ import type { Hooks } from './hooks.ts'
 import type { MountedRoutes } from './http-parts.ts'
 import type { Identify } from './identify.ts'
 import type { Lifecycles } from './lifecycles.ts'
+import type { MemoryBudget } from './memory-budget.ts'
 import { messageOf } from './message-of.ts'
 import type { AnyPlugin, Host, Instances, Lifecycle, Needs } from './plugin.ts'
 import type { Presentation } from './presentation.ts'
 import type { ReadinessBoard } from './readiness.ts'
 import { refuseOtherMajor } from './refuse-other-major.ts'
+import { listRoutes } from './route-list.ts'
 import type { ServerError } from './server-error.ts'
 import type { ServerRequests } from './server-request.ts'
 import type { Service, ServiceRegistry } from './services.ts'
@@ -46,6 +48,7 @@ export interface SetUpParts {
   readonly tellOperator: (line: string) => void
   readonly clock: Clock
   readonly random: Random
+  readonly memory: MemoryBudget
   readonly log: Logger
 }
 
@@ -107,6 +110,7 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
       log: parts.log.child({ plugin: plugin.name }),
       clock,
       random,
+      memory: parts.memory,
       provide: inSetup('provide', services.provide),
       watchTaps: inSetup('watchTaps', (watch) => void parts.watches.push(watch)),
       decorate: inSetup('decorate', services.decorate) as Host['decorate'],
@@ -127,6 +131,7 @@ export const setUpPlugins = (parts: SetUpParts): Declared => {
       state: () => readiness.state(),
       tellOperator: parts.tellOperator,
       busy: (reason) => readiness.busy(reason),
+      listRoutes: () => listRoutes(routes),
       serves: parts.serves,
       plugins: parts.plugins,
     }

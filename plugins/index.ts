@@ -17,6 +17,7 @@ import metering from './metering/index.ts'
 import metrics from './metrics/index.ts'
 import model from './model/index.ts'
 import oidc from './oidc/index.ts'
+import openapi from './openapi/index.ts'
 import packages from './packages/index.ts'
 import probes from './probes/index.ts'
 import references from './references/index.ts'
@@ -66,4 +67,5 @@ export const firstParty: readonly AnyPlugin[] = [
   audit, // records what all the others did
   backup, // notes in that trail where its database was restored
   probes, // may show what all others report
+  openapi, // describes what all of them serve
 ]

@@ -99,6 +99,8 @@ test('the curl examples of all pages are answered with 2xx in their order', asyn
     for (const [, line = ''] of codeBlocks(page, 'sh')
       .join('\n')
       .matchAll(/^curl (.+)$/gm)) {
+      // What an earlier answer has given stands in a variable of the shell: such a line is run by a test of its plugin.
+      if (/\$[A-Z]/.test(line)) continue
       const url = /http:\/\/127\.0\.0\.1:8080([^\s']+)/.exec(line)?.[1] ?? ''
       const payload = /-d '([^']+)'/.exec(line)?.[1]
       const method = /-X (\w+)/.exec(line)?.[1] ?? (payload === undefined ? 'GET' : 'POST')

@@ -170,6 +170,8 @@ const OURS: Readonly<Record<string, string>> = {
   'database.sqlite_mmap_size':
     'whoever would rather have an answer than speed when a disk fails must be able to say so',
   'fhir.max_body_bytes': 'the specification does not show a limit on request size',
+  'server.memory_bytes':
+    'a container has a limit, and whoever shares a machine must be able to say how much a server may take',
   'fhir.cache_bytes': 'memory is the operator’s to give',
   'fhir.large_body_bytes': 'the specification does not show what other requests wait for, and threads take memory',
   'fhir.full_text': 'the specification does not show what words are indexed, and operators pay for it with each write',

@@ -7,12 +7,15 @@ export interface PluginNames {
   readonly plugin: string
 }
 
+/** The name of this package, which a plugin imports. */
+const REFHIR = 'refhir'
+
 /** A key of an object, quoted only where it has to be. */
 const keyOf = (name: string): string => (/^[a-z0-9]+$/.test(name) ? name : `'${name}'`)
 
 export const pluginSource = ({
   plugin,
-}: PluginNames): string => `import { definePlugin, mountAdmin, Type } from 'refhir'
+}: PluginNames): string => `import { definePlugin, mountAdmin, Type } from '${REFHIR}'
 
 /** [plugin.${plugin}] in server.toml. */
 const Settings = Type.Object({
@@ -51,7 +54,7 @@ export const testSource = ({
 }: PluginNames): string => `/** The plugin in a server of its own, asked over HTTP. It is loaded as an operator does it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createKernel } from 'refhir'
+import { createKernel } from '${REFHIR}'
 
 /** Calls \`use\` with the address of a server that has loaded the plugin. */
 const withServer = async (slow_ms: number, use: (address: string) => Promise<void>): Promise<void> => {

@@ -17,6 +17,7 @@ import { openReadOnly } from './open-read-only.ts'
 import type { LeaseOptions } from './opening.ts'
 import { pinsMigration } from './pins-migration.ts'
 import * as postgresErrors from './postgres/errors.ts'
+import { cacheSizesOf } from './sqlite/cache-size.ts'
 import { insertBufferMigration } from './sqlite/insert-buffer-tables.ts'
 
 const RESTART = 75 // exit code that asks a supervisor to start the process again: EX_TEMPFAIL of sysexits.h
@@ -51,7 +52,7 @@ export const makeDatabasePlugin = ({
     errors: { ...errors, ...postgresErrors },
     commands: { migrate: async () => (await import('./commands/migrate.ts')).default },
     setup({ config: { database, cluster, fhir }, ...host }) {
-      const { provide, readiness, busy, gate, fatal, serves, plugins, clock, random, log } = host
+      const { provide, readiness, busy, gate, fatal, serves, plugins, clock, random, memory, log } = host
       checkPlace(database)
       const isReader = serves && isReplica(cluster)
       const readOnly: Database['readOnly'] = (work) => openReadOnly(database, log, work)
@@ -79,6 +80,7 @@ export const makeDatabasePlugin = ({
                 kind: database.kind,
                 sqlitePath: database.sqlite_path,
                 sqliteMmapSize: database.sqlite_mmap_size,
+                caches: cacheSizesOf(memory),
                 postgresUrl: database.postgres_url,
                 pool: cluster.db_pool,
                 release: fhir.version,

@@ -3,6 +3,7 @@ import type { EntitySchema } from '@mikro-orm/core'
 import type { AnyPlugin, Clock, Logger, Random } from '../../kernel/index.ts'
 import type { Database } from './contract.ts'
 import type { FeedHub } from './feed/feed-hub.ts'
+import type { CacheSizes } from './sqlite/cache-size.ts'
 
 /** How a process gets the writer lease of the database. */
 export interface LeaseOptions {
@@ -27,6 +28,8 @@ export interface OpenOptions {
   readonly sqlitePath: string
   /** Bytes of the file that may be mapped. */
   readonly sqliteMmapSize: number
+  /** Page caches of SQLite. */
+  readonly caches: CacheSizes
   /** Needed by the kind postgres. */
   readonly postgresUrl: string | undefined
   /** [cluster] db_pool; the kind's own default when unset. */

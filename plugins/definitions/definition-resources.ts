@@ -1,4 +1,5 @@
 /** The definitions of installed packages as resources beside the stored ones. */
+import { createPause } from '../../kernel/index.ts'
 import type { Transaction } from '../database/service.ts'
 import type { BesideResources } from '../fhir/service.ts'
 import type { DefinitionName, DefinitionNames } from '../packages/service.ts'
@@ -17,6 +18,8 @@ interface Listed {
   readonly list: readonly Named[]
   readonly byId: ReadonlyMap<string, Named>
 }
+
+const BATCH = 20 // definitions decompressed in one turn of the main thread
 
 /** The package that was installed last comes first, as what was stored last does. */
 const toListed = (fingerprint: string, type: string, names: readonly DefinitionName[]): Listed => {
@@ -58,17 +61,24 @@ export const createDefinitionResources = (names: DefinitionNames): DefinitionRes
     if (wanted.length === 0) return []
     const { byId } = await listed(type, transaction)
     const there = wanted.flatMap(({ id }) => byId.get(id) ?? [])
-    const texts = await names.texts(
-      type,
-      there.map(({ name }) => name),
-      transaction,
-    )
-    return there.flatMap(({ rid, id, name, versionTime }, at) => {
-      const json = texts[at]
-      if (json === undefined) return []
-      const row = { rid, type: 0, id, ver: 1, upd: versionTime, flags: 0, body: null }
-      return new StoredVersion(type, row, toMarkedText(json, name.package, id, versionTime))
-    })
+    const pause = createPause()
+    const made: StoredVersion[] = []
+    for (let from = 0; from < there.length; from += BATCH) {
+      const some = there.slice(from, from + BATCH)
+      const texts = await names.texts(
+        type,
+        some.map(({ name }) => name),
+        transaction,
+      )
+      for (const [at, { rid, id, name, versionTime }] of some.entries()) {
+        const json = texts[at]
+        if (json === undefined) continue
+        const row = { rid, type: 0, id, ver: 1, upd: versionTime, flags: 0, body: null }
+        made.push(new StoredVersion(type, row, toMarkedText(json, name.package, id, versionTime)))
+        await pause()
+      }
+    }
+    return made
   }
 
   return {

@@ -1,6 +1,6 @@
 /** Writes the files of an export in a thread: the main thread sends it the bodies as the database stores them. */
 import { Worker } from 'node:worker_threads'
-import { workerUrl } from '../../kernel/index.ts'
+import { THREAD_LIMITS, workerUrl } from '../../kernel/index.ts'
 import type { PackedBody } from '../fhir/service.ts'
 import type { Added, FromLineThread, ToLineThread, WrittenFile } from './line-messages.ts'
 
@@ -76,7 +76,7 @@ export const createLineWriter = (): LineWriter => {
     if (one !== undefined) act(one)
   }
   const start = (): Worker => {
-    const made = new Worker(WORKER)
+    const made = new Worker(WORKER, { resourceLimits: THREAD_LIMITS })
     made.on('message', (answer: FromLineThread) =>
       settle(({ resolve, reject }) => {
         if ('result' in answer) resolve(answer.result)

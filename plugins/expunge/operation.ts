@@ -1,5 +1,5 @@
 /** $expunge: erases a resource, its past versions, or the record of a patient. */
-import { MethodRefused, type Random } from '../../kernel/index.ts'
+import type { Random } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Invocation, Operation, OperationAnswer, Resources } from '../fhir/service.ts'
 import { begunAnswer, type Jobs, newJobId, ownerOf } from '../jobs/service.ts'
@@ -47,7 +47,6 @@ const begin = async (
 
 const expunge = async (parts: ExpungeParts, invocation: Invocation): Promise<OperationAnswer> => {
   const { request, interaction, inputs } = invocation
-  if (request.method !== 'POST') throw MethodRefused(request.method).with({ headers: { allow: 'POST' } })
   checkMayExpunge(invocation, parts.allowsAnonymous)
   const { type = '', id = '' } = interaction
   const versions = inputs.get<string>('versions') ?? 'all'
@@ -89,5 +88,6 @@ export const expungeOperation = (parts: ExpungeParts): Operation => ({
   rights: 'd',
   requestClass: 'write',
   isWriters: true,
+  isPostOnly: true,
   answer: (invocation) => expunge(parts, invocation),
 })

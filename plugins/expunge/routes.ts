@@ -23,7 +23,7 @@ const answer = async ({ jobs, polls, clock }: ExpungeRouteParts, request: Fastif
     if (isEarly) throw ExpungePolled(seconds).with({ headers: { 'retry-after': String(seconds) } })
     return sendProgress(reply, job, seconds)
   }
-  const diagnostics = `The record is erased: ${job.progress}.`
+  const diagnostics = 'The record is erased.'
   const issue = [{ severity: 'information', code: 'informational', diagnostics }]
   return reply.type('application/fhir+json; charset=utf-8').send({ resourceType: 'OperationOutcome', issue })
 }

@@ -1,6 +1,6 @@
 /** The job that erases the record of a patient: the compartment, what was deleted of it, and the Patient at last. */
 import { toServerError } from '../../kernel/index.ts'
-import type { Resources } from '../fhir/service.ts'
+import type { Fhir, Resources } from '../fhir/service.ts'
 import { callerOfJob, type RunningJob } from '../jobs/service.ts'
 import type { Model } from '../model/service.ts'
 import type { Searches } from '../search/service.ts'
@@ -13,20 +13,22 @@ export interface RunExpungeParts {
   readonly storage: Storage
   readonly searches: Searches
   readonly model: Model
+  readonly fhir: Pick<Fhir, 'isReadElsewhere'>
 }
 
 const CHUNK = 100 // resources erased in one transaction, unless they refer to each other
 const MAX_NAMED = 5
 
+/** Types that are stored as resources. */
+const typesOf = ({ fhir, model }: RunExpungeParts): readonly string[] =>
+  [...model.catalog.types.keys()].filter((type) => !fhir.isReadElsewhere(type))
+
 /** The number in the key of a stream, which ascends with creation. */
 const orderOf = (key: string): number => Number(key.slice(key.indexOf('.') + 1))
 
 /** What is there now of the record, newest first, without the Patient. Throws 409 for what is about others as well. */
-const findRecord = async (
-  { resources, searches, model }: RunExpungeParts,
-  job: RunningJob,
-  patient: string,
-): Promise<readonly Named[]> => {
+const findRecord = async (parts: RunExpungeParts, job: RunningJob, patient: string): Promise<readonly Named[]> => {
+  const { resources, searches } = parts
   const session = resources.as({ kind: 'internal', purpose: 'expunge', signal: job.signal })
   const { patients, search } = searches.opened
   const { registry } = search
@@ -45,8 +47,9 @@ const findRecord = async (
       await job.pause()
     }
   }
-  for (const [type, codes] of Object.entries(registry.compartments.Patient ?? {}))
-    for (const code of model.catalog.types.has(type) ? codes : [])
+  const compartment = registry.compartments.Patient ?? {}
+  for (const type of typesOf(parts))
+    for (const code of compartment[type] ?? [])
       if (registry.parameters(type).get(code)?.type === 'reference') await look(type, code)
   if (shared.size > 0) {
     const named = [...shared].slice(0, MAX_NAMED).join(', ')
@@ -86,15 +89,16 @@ const eraseInChunks = async (
 
 /** Erases the past versions of what was deleted and was about the patient. */
 const eraseDeleted = async (
-  { resources, storage, model }: RunExpungeParts,
+  parts: RunExpungeParts,
   job: RunningJob,
   patient: string,
   erased: (count: number) => void,
 ): Promise<void> => {
+  const { resources, storage } = parts
   const upTo = await job.write(() => storage.store.closeTime())
   const session = resources.as({ kind: 'internal', purpose: 'expunge', signal: job.signal })
   const patients = new Set([patient])
-  for (const type of model.catalog.types.keys()) {
+  for (const type of typesOf(parts)) {
     const asked = { upTo, deleted: true, patients, pause: () => job.pause() }
     for await (const found of session.asOf(type, asked))
       for (const { id } of found) {
@@ -116,11 +120,9 @@ export const createRunExpunge =
     let done = 0
     const erased = (count: number): void => {
       done += count
-      job.report(`${done} resources erased`)
+      job.report(`${done} resources erased since its last start`)
     }
     const record = await findRecord(parts, job, patient)
     await eraseInChunks({ session, storage: parts.storage }, job, [...record, { type: 'Patient', id: patient }], erased)
     await eraseDeleted(parts, job, patient, erased)
-    // Stores the report.
-    await job.write(() => undefined)
   }

@@ -1,12 +1,13 @@
 /** What other plugins add in their setup: parts of /metadata, checks, operations, types they own. */
-import type { Restriction } from '../../kernel/index.ts'
-import type { Reindexing, Searches } from '../search/service.ts'
+import type { RequestContext, Restriction } from '../../kernel/index.ts'
+import { RESULT_PARAMETERS, type Reindexing, type Searches } from '../search/service.ts'
 import type { Storage } from '../storage/service.ts'
 import type { BesideResources } from './beside.ts'
 import type { CapabilityPart } from './capability-part.ts'
 import type { StartedFhir } from './compose.ts'
 import { createServerOwnedTypes, type ServerOwnedTypes } from './interactions/owned-types.ts'
 import type { BuiltInInvocation } from './operations/built-in.ts'
+import type { Operation } from './operations/operation.ts'
 import { createOperations, type Operations } from './operations/registry.ts'
 import type { Fhir, Resources } from './service.ts'
 import { createResources } from './session/create-resources.ts'
@@ -47,6 +48,18 @@ export const createExtensions = ({ get, storage, searches, reindexing, request }
     restrictEveryone({ authorize }, restriction) {
       authorize.tap('restriction of everyone', (_request, _interaction, ruling) => ruling.restrict(restriction))
       standing.push(restriction)
+    },
+    get outline() {
+      const { capabilities } = get()
+      return {
+        async capabilities(ctx: RequestContext): Promise<string> {
+          const { text } = await capabilities({ ctx, headers: {}, url: '/metadata' })
+          return String(text)
+        },
+        searchMeaning: searches.opened.search.registry.state,
+        operations: operations.all as readonly Operation[],
+        resultParameters: RESULT_PARAMETERS,
+      }
     },
     showBeside(resources) {
       if (beside !== undefined) throw new Error('there are resources beside the stored ones already')

@@ -2,7 +2,7 @@
  * The service `Fhir`: other plugins add to the capability statement, and add checks of writes, operations and types.
  */
 
-import { defineService, type Hooks, type Restriction } from '../../kernel/index.ts'
+import { defineService, type Hooks, type RequestContext, type Restriction } from '../../kernel/index.ts'
 import type { References, Reindexing } from '../search/service.ts'
 import type { WriteCheck } from '../storage/service.ts'
 import type { BesideResources } from './beside.ts'
@@ -40,6 +40,7 @@ export type {
   OperationChanged,
   OperationChanges,
 } from './operations/operation.ts'
+export { isPosted } from './operations/operation.ts'
 export type { Inputs, OperationParameter } from './operations/operation-parameter.ts'
 export { present } from './presentation/present.ts'
 export { readPrefer } from './presentation/presentation-parameters.ts'
@@ -64,6 +65,16 @@ export type {
   Who,
 } from './session/session.ts'
 
+export interface InterfaceOutline {
+  /** The text of /metadata for a request. */
+  capabilities(request: RequestContext): Promise<string>
+  /** Replaced by another object when search parameters have changed, so that what was made of them can be cached. */
+  readonly searchMeaning: object
+  readonly operations: readonly Operation[]
+  /** Parameters of a search that concern its result. */
+  readonly resultParameters: readonly string[]
+}
+
 export interface Fhir extends Reindexing {
   /** In setup only: adds a part to the capability statement. */
   describe(part: CapabilityPart): void
@@ -86,6 +97,8 @@ export interface Fhir extends Reindexing {
   restrictEveryone(hooks: Pick<Hooks, 'authorize'>, restriction: Restriction): void
   /** In setup only: resources that are not stored, and can be read and searched, but not changed. */
   showBeside(resources: BesideResources): void
+  /** While the server runs: what the interface consists of, for descriptions of it. */
+  readonly outline: InterfaceOutline
   /** True for a type that is not stored as resources, but read at another address. */
   isReadElsewhere(type: string): boolean
   /**

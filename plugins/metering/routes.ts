@@ -68,6 +68,8 @@ export const usageEndpoint =
   ({ database, run, flush }: UsageParts): FastifyPluginCallback =>
   (app, _options, done) => {
     mountAdmin(app, run, {
+      summary: 'Usage per client, UTC day and class of request.',
+      query: PARAMETERS,
       path: '/_usage',
       beforeRelay: flush,
       async answer(request) {

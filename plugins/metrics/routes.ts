@@ -10,6 +10,7 @@ export const metricsEndpoint =
     // trail.
     mountAdmin(app, run, {
       path: '/metrics',
+      summary: 'Figures for Prometheus.',
       audited: false,
       answer(request) {
         readAdminQuery(request, [])

@@ -61,6 +61,8 @@ export const requestsEndpoint =
   ({ database, run, flush }: RequestsParts): FastifyPluginCallback =>
   (app, _options, done) => {
     mountAdmin(app, run, {
+      summary: 'Recent requests.',
+      query: PARAMETERS,
       path: '/_requests',
       beforeRelay: flush,
       async answer(request) {

@@ -31,7 +31,7 @@ import { createSessions } from './sessions/sessions.ts'
 import { createPruning } from './tokens/prune.ts'
 
 export interface AuthorizationServerParts
-  extends Pick<Host, 'run' | 'clock' | 'random' | 'log' | 'request' | 'tellOperator'> {
+  extends Pick<Host, 'run' | 'clock' | 'random' | 'memory' | 'log' | 'request' | 'tellOperator'> {
   readonly database: Database
   readonly failures: AuthFailureLimit | undefined
   readonly installedScopes: InstalledScopes
@@ -80,7 +80,7 @@ export const createAuthorizationServer = (parts: AuthorizationServerParts): Auth
   const jwks = createJwksCache(createFetchJwks(insideHosts, clock.deadline), clock)
   const checkAssertion = createCheckAssertion({ database, clients, jwks, clock })
   const authenticateClient = createAuthenticateClient({ clients, checkAssertion, failures })
-  const bearer = createBearerCallers({ database, clock, failures, resources })
+  const bearer = createBearerCallers({ database, clock, memory: parts.memory, failures, resources })
   const keys = createPublishedKeys({ database, passphrase: smart.signing_key_passphrase, clock, log })
   const hasLogin = parts.provider !== undefined || smart.demo_login
   const sessions = createSessions(database, clock)

@@ -32,11 +32,11 @@ export default definePlugin({
   commands: { smart: async () => (await import('./commands/smart.ts')).default },
   enabled: ({ smart }) => smart.enabled,
   setup(host) {
-    const { config, needs, hooks, optional, routes, run, clock, random, log } = host
+    const { config, needs, hooks, optional, routes, run, clock, random, memory, log } = host
     const { database, feed, fhir, model, resources } = needs
     checkBind(config.server as { bind: string; public_url?: string }, config.smart)
     const { bearer, apps, registered, discovery, endpoints, login, lifecycle } = createAuthorizationServer({
-      ...{ database, resources, run, clock, random, log, smart: config.smart },
+      ...{ database, resources, run, clock, random, memory, log, smart: config.smart },
       request: host.request,
       tellOperator: host.tellOperator,
       failures: optional(Limits)?.authFailures,

@@ -2,11 +2,14 @@
 import { Type } from '../../kernel/index.ts'
 
 export const fhirSection = Type.Object({
-  cache_bytes: Type.Integer({
-    default: 32 * 1024 * 1024,
-    minimum: 0,
-    description: 'Bytes of current resources kept in memory; 0 keeps none.',
-  }),
+  cache_bytes: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      sample: 32 * 1024 * 1024,
+      description:
+        'Bytes of current resources kept in memory; 0 keeps none. When unset, a sixteenth of memory_bytes, from 8 to 256 MiB.',
+    }),
+  ),
   large_body_bytes: Type.Integer({
     default: 256 * 1024,
     minimum: 0,

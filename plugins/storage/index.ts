@@ -15,8 +15,8 @@ export default definePlugin({
   provides: [Storage],
   migrations: [...storageMigrations, ...smallBodyMigrations, ...keyMigrations],
   errors,
-  setup({ needs: { database, feed, model }, provide, clock, run, busy, config: { fhir } }) {
-    const storage = createStorage(fhir)
+  setup({ needs: { database, feed, model }, provide, clock, run, busy, memory, config: { fhir } }) {
+    const storage = createStorage(fhir, memory)
     provide(Storage, storage.service)
     const onWait = (): void => busy('waiting for the catalog of the primary')
     return {

@@ -1,5 +1,5 @@
 /** The service Storage: other plugins add to it in their setup, and use it after the start. */
-import { type Clock, defineService, type Runners } from '../../kernel/index.ts'
+import { type Clock, defineService, type MemoryBudget, type Runners } from '../../kernel/index.ts'
 import type { AloneOptions, Database } from '../database/service.ts'
 import type { GapSource } from './cache/consistent-version-cache.ts'
 import type { ChangeObserver } from './change-observer.ts'
@@ -10,6 +10,8 @@ import { openVersionStore, type VersionStore } from './version-store.ts'
 import type { WriteCheck } from './write-check.ts'
 import { createWritePath, type WritePath } from './write-path.ts'
 
+const MIB = 1024 * 1024
+
 interface Opened {
   readonly store: VersionStore
   readonly write: WritePath
@@ -17,7 +19,7 @@ interface Opened {
 
 /** The members of Opened throw until the plugin has started. */
 export interface Storage extends Opened {
-  /** The setting [fhir] cache_bytes. */
+  /** The setting [fhir] cache_bytes, or its share of the memory. */
   readonly cacheBytes: number
   readonly large: LargeVersions
   /** Sets the observer that is called for every version. One plugin may call it, in its setup. */
@@ -31,7 +33,7 @@ export interface Storage extends Opened {
 export const Storage = defineService<Storage>('storage')
 
 export interface StorageSettings {
-  readonly cache_bytes: number
+  readonly cache_bytes?: number
   readonly large_body_bytes: number
 }
 
@@ -50,7 +52,9 @@ export interface LateStorage {
   open(parts: StorageParts): Promise<void>
 }
 
-export const createStorage = ({ cache_bytes: cacheBytes, large_body_bytes }: StorageSettings): LateStorage => {
+export const createStorage = (settings: StorageSettings, memory: MemoryBudget): LateStorage => {
+  const { large_body_bytes, cache_bytes: cacheBytes = memory.share(32 * MIB, { least: 8 * MIB, most: 256 * MIB }) } =
+    settings
   const observers = createObservers()
   const { observe, check, checks } = observers
   const large = createLargeVersions(large_body_bytes)

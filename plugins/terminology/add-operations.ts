@@ -1,5 +1,5 @@
 /** Adds the operations of terminology, and what /metadata says of the code systems that are built in. */
-import type { Clock } from '../../kernel/index.ts'
+import type { Clock, MemoryBudget } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Fhir, Resources } from '../fhir/service.ts'
 import type { Definitions } from '../packages/service.ts'
@@ -24,16 +24,17 @@ export interface OperationsParts {
   readonly database: Pick<Database, 'transact'>
   readonly freshness: Freshness
   readonly clock: Clock
+  readonly memory: MemoryBudget
 }
 
 /** In setup only. */
 export const addOperations = (parts: OperationsParts): void => {
-  const { fhir, find, terminology, definitions, resources, pulled, database, freshness, clock } = parts
+  const { fhir, find, terminology, definitions, resources, pulled, database, freshness, clock, memory } = parts
   const maps = createMapFinder({ definitions, resources, pulled })
   const closures = createClosures({ database, clock })
   const beside = (given: readonly Json[]) => {
     const own = definitionsBeside({ find, maps }, given)
-    return { terminology: createTerminology(own.find, freshness), maps: own.maps }
+    return { terminology: createTerminology(own.find, freshness, memory), maps: own.maps }
   }
   fhir.describe({ codeSystems: BUILT_IN_URLS })
   for (const operation of terminologyOperations({ terminology, maps, beside, closures, clock }))

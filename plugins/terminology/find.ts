@@ -1,5 +1,6 @@
 /** Finds value sets and code systems by canonical: stored resources win over those of packages, and these over pulled ones. */
 import { LRUCache } from 'lru-cache'
+import type { MemoryBudget } from '../../kernel/index.ts'
 import type { CurrentResource } from '../fhir/service.ts'
 import type { Definition, Definitions } from '../packages/service.ts'
 import { type Canonical, readCanonical } from './canonical.ts'
@@ -16,7 +17,7 @@ import type { FindStored } from './stored-canonicals.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
-const MAX_CONCEPTS = 200_000 // of all cached code systems
+const MAX_CONCEPTS = 200_000 // of all cached code systems, in 512 MiB of memory
 const MAX_MISSING = 1000
 /** characters; a longer canonical is not cached */
 const MAX_CHARACTERS = 500
@@ -34,6 +35,7 @@ export interface DefinitionFinder extends FindDefinition {
 }
 
 export interface FinderParts {
+  readonly memory: MemoryBudget
   readonly definitions: Definitions
   readonly stored: FindStored
   readonly index: IndexReader
@@ -56,6 +58,7 @@ const JSON_READING: Reading<Json> = {
 }
 
 export const createDefinitionFinder = ({
+  memory,
   definitions,
   stored,
   index,
@@ -63,12 +66,12 @@ export const createDefinitionFinder = ({
   freshness,
 }: FinderParts): DefinitionFinder => {
   const sources = new LRUCache<string, { readonly source: ConceptSource; readonly at: number }>({
-    maxSize: MAX_CONCEPTS,
+    maxSize: memory.share(MAX_CONCEPTS, { least: MAX_CONCEPTS / 8 }),
     sizeCalculation: ({ source }) => 1 + (isInMemory(source) ? source.size : 0),
   })
   // Code systems of the index that were asked for as a whole.
   const wholes = new LRUCache<string, { readonly system: CodeSystem; readonly at: number }>({
-    maxSize: MAX_CONCEPTS,
+    maxSize: memory.share(MAX_CONCEPTS, { least: MAX_CONCEPTS / 8 }),
     sizeCalculation: ({ system }) => 1 + system.concepts.size,
   })
   // Time of the look-up of missing code systems, by canonical: value sets often list codes of systems that this server

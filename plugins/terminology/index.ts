@@ -28,20 +28,20 @@ export default definePlugin({
   migrations,
   errors,
   commands: { terminology: async () => (await import('./commands/terminology.ts')).default },
-  setup({ config, hooks, needs: { definitions, fhir, feed, database }, provide, later, clock, log, serves }) {
+  setup({ config, hooks, needs: { definitions, fhir, feed, database }, provide, later, clock, memory, log, serves }) {
     const freshness = createFreshness(clock, feed)
     const resources = later(Resources)
     const changed = (): void => terminology.forget()
-    const index = openIndex({ database, resources, definitions, clock, log, changed })
+    const index = openIndex({ database, resources, definitions, clock, memory, log, changed })
     const { pulled, ...puller } = createPuller({ ...config.terminology, database, clock, index, log, changed })
-    const stored = createFindStored(resources)
-    const found = createDefinitionFinder({ definitions, stored, index: index.reader, pulled, freshness })
+    const shared = { definitions, resources, pulled, freshness, memory }
+    const found = createDefinitionFinder({ ...shared, stored: createFindStored(resources), index: index.reader })
     const finder = withImplicitValueSets(withBuiltIns(found))
-    const terminology = createTerminology(finder, freshness)
+    const terminology = createTerminology(finder, freshness, memory)
     provide(Terminology, terminology)
     provide(TerminologyIndex, index)
     provide(TerminologyPull, puller)
-    addOperations({ fhir, find: finder, terminology, definitions, resources, pulled, database, freshness, clock })
+    addOperations({ ...shared, fhir, find: finder, terminology, database, clock })
     feed.listen({
       name: 'expansions',
       commit({ published }) {

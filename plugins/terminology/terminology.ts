@@ -1,5 +1,6 @@
 /** The terminology service: caches expansions for a while, and reads hierarchies of code systems. */
 import { LRUCache } from 'lru-cache'
+import type { MemoryBudget } from '../../kernel/index.ts'
 import type { CodeSystem } from './code-system.ts'
 import type { ConceptSource } from './concept-source.ts'
 import { NoHierarchy, NotExpandable, TooManyCodes } from './errors.ts'
@@ -11,7 +12,7 @@ import type { Freshness } from './freshness.ts'
 import type { Terminology } from './service.ts'
 import { keyOf, noVersions } from './system-versions.ts'
 
-const MAX_KEPT = 200_000 // codes of all cached expansions
+const MAX_KEPT = 200_000 // codes of all cached expansions, in 512 MiB of memory
 
 export interface ExpansionService extends Terminology {
   /** A value set with its codes and displays. Undefined when it is not known; throws 400. */
@@ -38,10 +39,14 @@ const telling = async <T>(valueSet: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
-export const createTerminology = (find: DefinitionFinder, freshness: Freshness): ExpansionService => {
+export const createTerminology = (
+  find: DefinitionFinder,
+  freshness: Freshness,
+  memory: MemoryBudget,
+): ExpansionService => {
   const { expand, expandResource } = createExpander(find)
   const kept = new LRUCache<string, { readonly expanded: Expanded; readonly at: number }>({
-    maxSize: MAX_KEPT,
+    maxSize: memory.share(MAX_KEPT, { least: MAX_KEPT / 8 }),
     sizeCalculation: ({ expanded }) => 1 + Math.ceil(expanded.expansion.weight),
   })
   // Counts writes, so that an expansion that was begun before a write is not cached after it.

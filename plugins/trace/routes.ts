@@ -9,6 +9,7 @@ export const traceEndpoint =
   (run: Runners, kept: KeptTraces): FastifyPluginCallback =>
   (app, _options, done) => {
     mountAdmin(app, run, {
+      summary: 'What the server did for a request.',
       path: '/_trace/:trace',
       operation: OPERATION,
       async answer(request) {

@@ -35,7 +35,7 @@ export interface HouseOptions {
   /** Let its threads use every core. */
   readonly unbound?: boolean
   /** The file in `process/` that starts it. */
-  readonly process?: 'house' | 'together'
+  readonly process?: 'house' | 'together' | 'untraced'
 }
 
 /** Starts it with its defaults, on SQLite in a file; resolves when it is ready. */

@@ -25,6 +25,7 @@ import { tail } from './figures/tail.ts'
 import { terminology } from './figures/terminology.ts'
 import { terminologyLoad } from './figures/terminology-load.ts'
 import { token } from './figures/token.ts'
+import { tracing } from './figures/trace.ts'
 import { verification } from './figures/verify.ts'
 import { housePlugins } from './plugins.ts'
 import { printProfiles } from './profile.ts'
@@ -51,6 +52,7 @@ const FIGURES: readonly Figure[] = [
   token,
   terminology,
   terminologyLoad,
+  tracing,
   verification,
   peer,
 ]

@@ -1,7 +1,7 @@
 /** The program itself, in processes of its own: the Node it needs, --version, signals, pipes. */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import { satisfies } from 'semver'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { isOpenToOthers } from '../support/is-open-to-others.ts'
 import { readProcessTree } from '../support/process-tree.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -63,7 +64,8 @@ test('--version loads nothing but the entry', async ({ folder }) => {
 test('a compiled program is run instead of the sources', async ({ folder }) => {
   mkdirSync(join(folder, 'cli'))
   mkdirSync(join(folder, 'dist/cli'), { recursive: true })
-  for (const file of ['bin.js', 'start.js']) copyFileSync(join(root, 'cli', file), join(folder, 'cli', file))
+  for (const file of ['bin.js', 'memory-arguments.js', 'start.js'])
+    copyFileSync(join(root, 'cli', file), join(folder, 'cli', file))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   writeFileSync(join(folder, 'cli/main.ts'), 'console.log("sources" as string)')
   assert.is((await ran(folder, [join(folder, 'cli/bin.js')])).stdout, 'sources\n')
@@ -207,10 +209,6 @@ test('a server whose log nobody reads any more stops gracefully', async ({ folde
   assert.is(stderr, '')
   assert.is(code, 0)
 })
-
-/** True when another user may enter every folder on the way to the program. */
-const isOpenToOthers = (path: string): boolean =>
-  (statSync(path).mode & 0o001) !== 0 && (dirname(path) === path || isOpenToOthers(dirname(path)))
 
 // Containers often run as a user that has no entry in passwd; only root can become one here.
 const canBecome = process.getuid?.() === 0 && isOpenToOthers(dirname(bin)) ? test : test.skip

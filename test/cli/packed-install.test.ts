@@ -80,7 +80,7 @@ test('what is packed has no tests, no sources and nothing that only a checkout u
     ),
     [],
   )
-  for (const file of ['LICENSE', 'README.md', 'cli/bin.js', 'cli/start.js'])
+  for (const file of ['LICENSE', 'README.md', 'cli/bin.js', 'cli/start.js', 'cli/healthcheck.js'])
     assert.ok(existsSync(join(packed, file)), file)
 })
 

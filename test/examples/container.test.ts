@@ -28,6 +28,7 @@ import * as assert from 'uvu/assert'
 import { gatherFirstParty } from '../../cli/gather.ts'
 import { variablesOf } from '../../kernel/settings/annotation.ts'
 import { firstParty } from '../../plugins/index.ts'
+import { isOpenToOthers } from '../support/is-open-to-others.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { environmentOf, type Instruction, readDockerfile } from '../support/read-dockerfile.ts'
 import { createWorld } from '../support/world.ts'
@@ -44,7 +45,8 @@ const only = (name: string): string => {
   return found!.text
 }
 const NODE_USER = 1000 // the user `node` of the image
-const isRoot = process.getuid?.() === 0
+/** Only root can become another user, who has to reach the program. */
+const canBecome = process.getuid?.() === 0 && isOpenToOthers(root)
 
 const test = suite<object>('the container')
 /** Beside what is linked into it: hard links cannot lead to another file system. */
@@ -126,7 +128,7 @@ const runFinalStage = (): void => {
     else if (instruction.name === 'RUN') {
       assert.is(instruction.text, 'mkdir /data && chown node:node /data')
       mkdirSync(join(image, 'data'))
-      if (isRoot) chownSync(join(image, 'data'), NODE_USER, NODE_USER)
+      if (canBecome) chownSync(join(image, 'data'), NODE_USER, NODE_USER)
     }
   }
 }
@@ -149,7 +151,7 @@ const start = (words: readonly string[], environment: NodeJS.ProcessEnv): ChildP
     cwd: inImage(all('WORKDIR').at(-1)!.text),
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
-    ...(isRoot ? { uid: NODE_USER, gid: NODE_USER } : {}),
+    ...(canBecome ? { uid: NODE_USER, gid: NODE_USER } : {}),
   })
 }
 
@@ -223,7 +225,7 @@ test('its steps make a program without development dependencies, which serves on
   assert.equal(await ended, [0, null])
   assert.is(existsSync(inImage('/data/refhir.sqlite')), false)
   assert.ok(existsSync(inImage('/data/.compiled')))
-  if (isRoot)
+  if (canBecome)
     assert.equal(
       globSync('**', { cwd: inImage('/app') }).filter(
         (file) => lstatSync(join(inImage('/app'), file)).uid === NODE_USER,

@@ -23,6 +23,7 @@ export const migrateDatabase = async (empty: EmptyDatabase, plugins: readonly An
       kind: empty.kind,
       sqlitePath: empty.kind === 'sqlite' ? empty.sqlite_path : '',
       sqliteMmapSize: 0,
+      caches: { writer: 8_192, reader: 4_096, thread: 2_048 },
       postgresUrl: empty.kind === 'postgres' ? empty.postgres_url : undefined,
       pool: undefined,
       release: 'r4',

@@ -24,6 +24,8 @@ export interface SpawnOptions {
   readonly plugins?: readonly string[]
   /** Further sections of settings. */
   readonly settings?: Readonly<Record<string, unknown>>
+  /** Arguments of Node, and variables of the environment. */
+  readonly node?: { readonly args: readonly string[]; readonly environment: NodeJS.ProcessEnv }
   /** Resolves as soon as it listens, which one that waits for the writer lease does long before it is ready. */
   readonly isEarly?: boolean
 }
@@ -31,7 +33,7 @@ export interface SpawnOptions {
 /** `place`: the path of a SQLite file, or sections that open another database. */
 export const spawnServer = async (
   place: string | Readonly<Record<string, unknown>>,
-  { blocks, plugins = [], settings: more, isEarly = false }: SpawnOptions = {},
+  { blocks, plugins = [], settings: more, isEarly = false, node }: SpawnOptions = {},
 ): Promise<SpawnedServer> => {
   const limit = blocks === undefined ? '' : `ulimit -f ${blocks}; `
   const opened = typeof place === 'string' ? { database: { kind: 'sqlite', sqlite_path: place } } : place
@@ -43,6 +45,7 @@ export const spawnServer = async (
       '-c',
       command,
       process.execPath,
+      ...(node?.args ?? []),
       '--import',
       RESOLVE_SOURCES,
       PROGRAM,
@@ -52,6 +55,7 @@ export const spawnServer = async (
     ],
     {
       stdio: ['ignore', 'pipe', 'inherit'],
+      env: node?.environment ?? process.env,
     },
   )
   const lines = createInterface({ input: child.stdout })

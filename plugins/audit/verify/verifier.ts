@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { workerUrl } from '../../../kernel/index.ts'
+import { THREAD_LIMITS, workerUrl } from '../../../kernel/index.ts'
 import type { Database, Sql, SqlParam, ThreadReaderLocation } from '../../database/service.ts'
 import { VerifyCancelled } from '../errors.ts'
 import { type Checkpoint, type Verdict, type VerifyInput, verifyTrail } from './walk.ts'
@@ -15,7 +15,7 @@ const yieldToEventLoop = (): Promise<void> => new Promise((resolve) => setImmedi
 
 /** Ends the thread when the signal aborts. */
 const inThread = async (place: ThreadReaderLocation, input: VerifyInput, signal: AbortSignal): Promise<Verdict> => {
-  const worker = new Worker(WORKER, { workerData: { place, input } })
+  const worker = new Worker(WORKER, { workerData: { place, input }, resourceLimits: THREAD_LIMITS })
   const gone = new AbortController()
   try {
     const [verdict] = await Promise.race([

@@ -1,18 +1,24 @@
-/** Size of SQLite's page cache. SQLite allocates a page only when it reads one. */
-import { totalmem } from 'node:os'
+/** Sizes of SQLite's page caches. SQLite allocates a page only when it reads or writes one. */
+import type { MemoryBudget } from '../../../kernel/index.ts'
 
 const KIB = 1_024
-const MIN_KIB = 32_768
-const MAX_KIB = 1_048_576
-/** Part of the memory that this process may use: a page in the operating system's cache costs a system call instead. */
-const SHARE = 1 / 32
+const MIB = 1_024 * KIB
 
-/** `limit`: bytes of memory available to this process, by the machine or the container. */
-export const cacheSizeKib = (limit: number = memoryLimit()): number =>
-  Math.min(Math.max(Math.floor((limit * SHARE) / KIB), MIN_KIB), MAX_KIB)
+/** KiB, by handle. Reads of mapped pages need no cache, so its bounds cost little where the file is mapped. */
+export interface CacheSizes {
+  /** Pages that a transaction has changed are in it until COMMIT: too small a one writes them several times. */
+  readonly writer: number
+  /** Dropped with every commit of the writer. */
+  readonly reader: number
+  /** Of each reader thread. */
+  readonly thread: number
+}
 
-/** A container without a limit reports 0, or more than the machine has. */
-const memoryLimit = (): number => {
-  const constrained = process.constrainedMemory()
-  return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
+export const cacheSizesOf = ({ share }: MemoryBudget): CacheSizes => {
+  const kib = (usual: number, least: number, most: number): number => Math.floor(share(usual, { least, most }) / KIB)
+  return {
+    writer: kib(64 * MIB, 8 * MIB, 1_024 * MIB),
+    reader: kib(16 * MIB, 4 * MIB, 32 * MIB),
+    thread: kib(8 * MIB, 2 * MIB, 16 * MIB),
+  }
 }

@@ -8,7 +8,7 @@
  * writer waits (the event loop does not).
  */
 import { Worker } from 'node:worker_threads'
-import { workerUrl } from '../../../kernel/index.ts'
+import { THREAD_LIMITS, workerUrl } from '../../../kernel/index.ts'
 
 const GROUPS_PER_LOOK = 16 // commits between two checks of the length of the WAL
 const MAX_PAGES = 8_192 // a WAL of 32 MB: a page that was written many times is then copied once
@@ -44,7 +44,7 @@ export const createCheckpointer = (
     letOn = undefined
   }
   const spawn = (): Worker => {
-    const fresh = new Worker(WORKER, { workerData: { path } })
+    const fresh = new Worker(WORKER, { workerData: { path }, resourceLimits: THREAD_LIMITS })
     fresh.on('message', ({ error }: { error?: string }) => done(error))
     fresh.on('error', (error) => {
       worker = undefined

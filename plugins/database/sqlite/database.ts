@@ -144,7 +144,7 @@ const openCurrent = async (options: OpenOptions, path: string): Promise<Current>
     checkWritable(path)
     checkSingleName(path)
   }
-  const handle = opened(path, () => openWriter(path, isNew))
+  const handle = opened(path, () => openWriter(path, isNew, options.caches.writer))
   try {
     // Checked first, so that a database that is refused is left unchanged.
     planOf(handle, options)
@@ -194,7 +194,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
   const insertBuffer = createInsertBuffer(handle, statements, !inMemory)
   // A second handle sees only committed rows. A database in memory has one handle, so reads wait while a transaction is
   // open.
-  const readHandle = inMemory ? handle : openReader(path)
+  const readHandle = inMemory ? handle : openReader(path, options.caches.reader)
   const real = realPath(path)
   const files = inMemory ? undefined : watchOwnFiles(real)
   const fileGuard = files && createFileGuard({ path: real, files, handle, clock: options.clock, log })
@@ -211,7 +211,9 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
   })
   for (const one of new Set([handle, readHandle])) mapFile(one, options.sqliteMmapSize)
   const reader = inMemory ? statements : createSqliteReader(handle, createPreparedStatements(readHandle))
-  const lane: ReadWorkers | undefined = inMemory ? undefined : createReadWorkers(path, options.pool ?? READERS)
+  const lane: ReadWorkers | undefined = inMemory
+    ? undefined
+    : createReadWorkers(path, options.pool ?? READERS, options.caches.thread)
   let orm: Promise<MikroORM> | undefined
 
   /** All reads outside of transactions go through this function. */

@@ -1,17 +1,15 @@
 /** Opens the handles of a SQLite database. https://sqlite.org/pragma.html */
 import BetterSqlite from 'better-sqlite3'
 import { MIGRATION_TABLE, type RecordedSchema } from '../schema.ts'
-import { cacheSizeKib } from './cache-size.ts'
 import { APPLICATION_ID } from './inspect.ts'
 
 // Writing an index row dirties its page, and whole pages go into the WAL: small pages halve the bytes written.
 const PAGE_BYTES = 4_096
 const BUSY_MS = 2_000 // milliseconds; short, because the writer waits on the main thread
-const READER_CACHE_KIB = 32_768 // of a reading handle, whose cache is dropped with every commit of the writer
 const LOG_BYTES = 64 * 1024 * 1024
 
 /** The writing handle: WAL, and FULL so that a commit that returned is on disk. */
-export const openWriter = (path: string, isNew: boolean): BetterSqlite.Database => {
+export const openWriter = (path: string, isNew: boolean, cacheKib: number): BetterSqlite.Database => {
   const handle = new BetterSqlite(path, { timeout: BUSY_MS })
   if (isNew) {
     handle.pragma(`page_size = ${PAGE_BYTES}`)
@@ -23,7 +21,7 @@ export const openWriter = (path: string, isNew: boolean): BetterSqlite.Database 
   handle.pragma('wal_autocheckpoint = 0')
   // After a burst of writes the WAL is truncated when it restarts.
   handle.pragma(`journal_size_limit = ${LOG_BYTES}`)
-  handle.pragma(`cache_size = -${cacheSizeKib()}`)
+  handle.pragma(`cache_size = -${cacheKib}`)
   handle.pragma('temp_store = MEMORY')
   return handle
 }
@@ -37,9 +35,9 @@ export const mapFile = (handle: BetterSqlite.Database, mostBytes: number): void 
   handle.pragma(`mmap_size = ${mostBytes}`)
 }
 
-export const openReader = (path: string): BetterSqlite.Database => {
+export const openReader = (path: string, cacheKib: number): BetterSqlite.Database => {
   const handle = new BetterSqlite(path, { readonly: true, fileMustExist: true, timeout: BUSY_MS })
-  handle.pragma(`cache_size = -${READER_CACHE_KIB}`)
+  handle.pragma(`cache_size = -${cacheKib}`)
   return handle
 }
 

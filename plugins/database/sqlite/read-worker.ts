@@ -6,7 +6,9 @@ import type { ReadWorkerResult } from './read-worker-result.ts'
 import { withoutPeeking } from './without-peeking.ts'
 
 const MAX_PREPARED = 1_000 // searches come in many shapes
-const handle = new BetterSqlite((workerData as { path: string }).path, { readonly: true, fileMustExist: true })
+const { path, cacheKib } = workerData as { path: string; cacheKib: number }
+const handle = new BetterSqlite(path, { readonly: true, fileMustExist: true })
+handle.pragma(`cache_size = -${cacheKib}`)
 const prepared = new LRUCache<string, BetterSqlite.Statement<unknown[], unknown>>({ max: MAX_PREPARED })
 
 const answer = (text: string, params: unknown[]): ReadWorkerResult => {

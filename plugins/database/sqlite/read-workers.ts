@@ -4,7 +4,7 @@
  */
 
 import { Worker } from 'node:worker_threads'
-import { workerUrl } from '../../../kernel/index.ts'
+import { THREAD_LIMITS, workerUrl } from '../../../kernel/index.ts'
 import type { Sql, SqlParam } from '../contract.ts'
 import { QueryCancelled } from '../errors.ts'
 import type { ReadWorkerResult } from './read-worker-result.ts'
@@ -33,7 +33,7 @@ export interface ReadWorkers {
 
 const WORKER = workerUrl(import.meta.url, './read-worker.ts')
 
-export const createReadWorkers = (path: string, size: number): ReadWorkers => {
+export const createReadWorkers = (path: string, size: number, cacheKib: number): ReadWorkers => {
   const workers = new Map<Worker, Job | undefined>()
   const waiting: Job[] = []
   let closed = false
@@ -55,7 +55,7 @@ export const createReadWorkers = (path: string, size: number): ReadWorkers => {
     next()
   }
   const spawn = (): Worker => {
-    const worker = new Worker(WORKER, { workerData: { path } })
+    const worker = new Worker(WORKER, { workerData: { path, cacheKib }, resourceLimits: THREAD_LIMITS })
     worker.on('message', (answer: ReadWorkerResult) => settle(worker, answer))
     worker.on('error', (error) => lose(worker, error))
     worker.on('exit', () => lose(worker, QueryCancelled()))

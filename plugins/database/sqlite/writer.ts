@@ -29,6 +29,8 @@ export interface Writer {
    * Resolves when no transaction is open, which a reader on the same handle has to wait for. Undefined when none is.
    */
   readonly busy: Promise<void> | undefined
+  /** False once the disk has failed to store a commit; then transactions are refused. */
+  readonly isSynced: boolean
   readonly counters: { readonly transactions: number; readonly groups: number }
   /** Finishes waiting transactions, then refuses more. */
   close(): Promise<void>
@@ -50,6 +52,19 @@ export interface WriterParts {
   /** Called for each COMMIT of a group, when its callers have been answered. */
   readonly onDone: (done: readonly FinishedTransaction[]) => void
 }
+
+type Reader = (failure?: unknown) => void
+
+const toReader =
+  <T>(read: () => T, resolve: (value: T) => void, reject: (cause: unknown) => void): Reader =>
+  (failure) => {
+    try {
+      if (failure !== undefined) throw failure
+      resolve(read())
+    } catch (error) {
+      reject(error)
+    }
+  }
 
 export const createWriter = (parts: WriterParts): Writer => {
   const { handle, insertBuffer, clock, onGroup } = parts
@@ -136,7 +151,6 @@ export const createWriter = (parts: WriterParts): Writer => {
   }
 
   return {
-    /** False once the disk has failed to store a commit; then transactions are refused. */
     get isSynced() {
       return open.isSynced
     },
@@ -153,14 +167,7 @@ export const createWriter = (parts: WriterParts): Writer => {
     },
     afterInsertBuffer<T>(read: () => T): Promise<T> {
       return new Promise<T>((resolve, reject) => {
-        readers.push((failure) => {
-          try {
-            if (failure !== undefined) throw failure
-            resolve(read())
-          } catch (error) {
-            reject(error)
-          }
-        })
+        readers.push(toReader(read, resolve, reject))
         running ??= drain()
       })
     },

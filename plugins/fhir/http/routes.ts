@@ -15,12 +15,12 @@ import { ADDRESSES } from '../interactions/addresses.ts'
 import type { Answer } from '../interactions/answer.ts'
 import type { InteractionRequest, PathParams } from '../interactions/request.ts'
 import type { BuiltInInvocation, BuiltInOperation } from '../operations/built-in.ts'
-import { isChanging } from '../operations/operation.ts'
+import { isChanging, isPosted } from '../operations/operation.ts'
 import type { OperationLevel } from '../operations/operation-parameter.ts'
 import type { Operations } from '../operations/registry.ts'
 import { ACCEPT_PATCH, formOf } from '../patch/patch.ts'
 import { send } from '../response/respond.ts'
-import { createAnswerErrorsInXml } from '../xml/answer-errors.ts'
+import { answerErrorsInXml } from '../xml/answer-errors.ts'
 import { xmlFormOf } from '../xml/xml-form.ts'
 import { readRequestBody } from './body.ts'
 import { FHIR_JSON, isXmlType, readContentType } from './media.ts'
@@ -117,7 +117,7 @@ const operationsOf = (all: readonly BuiltInOperation[]): readonly (readonly [str
       const handler = operate(operation.code)
       const requestClass = operation.requestClass ?? 'operation'
       // A changing operation has a GET handler too, so that an unknown type is answered with 404 and not with 405.
-      const isRefused = isChanging(operation) && taken.get('GET')?.isRefused !== false
+      const isRefused = isPosted(operation) && taken.get('GET')?.isRefused !== false
       const isWriters = operation.isWriters === true
       const changes = isWriters || isChanging(operation) || taken.get('POST')?.relay === true
       const relay = isWriters || taken.get('GET')?.relay === true || SNAPSHOT_HEADER
@@ -206,16 +206,16 @@ export const fhirRoutes =
   (parts: RouteParts): FastifyPluginCallback =>
   (app, _options, done) => {
     takeBodies(app, parts)
-    app.addHook(
-      'onSend',
-      createAnswerErrorsInXml(() => parts.server().xml),
-    )
+    answerErrorsInXml(app, () => parts.server().xml)
     for (const [url, taken] of tableOf(parts).flatMap(withSlash)) {
-      for (const [method, { handler, requestClass, relay, compress }] of taken)
+      for (const [method, { handler, requestClass, relay, compress, isRefused = false }] of taken)
         app.route({
           method: method as HTTPMethods,
           url,
-          config: { requestClass, relay, compress, presents: method === 'GET' },
+          config: {
+            ...{ requestClass, relay, compress, presents: method === 'GET' },
+            ...(isRefused && { isRefusal: true }),
+          },
           ...(method === 'PATCH' && { preParsing: checkPatchType }),
           handler: (request, reply) => handler(parts.server(), request, reply),
         })
@@ -226,6 +226,7 @@ export const fhirRoutes =
       app.route({
         method: app.supportedMethods.filter((one) => !methods.includes(one)) as HTTPMethods[],
         url,
+        config: { isRefusal: true },
         // Refuses the request before its body is read.
         onRequest: (request, _reply, next) =>
           next(MethodNotAllowed(request.method).with({ headers: { allow, ...patchable } })),

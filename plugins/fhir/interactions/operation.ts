@@ -12,7 +12,7 @@ import type { BuiltInInvocation, BuiltInOperation } from '../operations/built-in
 import { type ToOperationChange, toOperationChanged } from '../operations/changes.ts'
 import { OperationPost, OperationUnknown } from '../operations/errors.ts'
 import { readInputs } from '../operations/inputs.ts'
-import { isChanging, type OperationAnswer } from '../operations/operation.ts'
+import { isChanging, isPosted, type OperationAnswer } from '../operations/operation.ts'
 import type { Operations } from '../operations/registry.ts'
 import { readPairs, readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { invokedSeat, type Seat } from '../session/seat.ts'
@@ -84,9 +84,8 @@ const addressOperation = (
   const operation = findOperation(parts, params)
   if (id !== undefined && !isResourceId(id)) throw NotFound(type as string, id.slice(0, 64))
   if (method !== 'GET' && method !== 'HEAD' && method !== 'POST')
-    throw MethodRefused(method).with({ headers: { allow: isChanging(operation) ? 'POST' : 'GET, HEAD, POST' } })
-  if (isChanging(operation) && method !== 'POST')
-    throw OperationPost(operation.code).with({ headers: { allow: 'POST' } })
+    throw MethodRefused(method).with({ headers: { allow: isPosted(operation) ? 'POST' : 'GET, HEAD, POST' } })
+  if (isPosted(operation) && method !== 'POST') throw OperationPost(operation.code).with({ headers: { allow: 'POST' } })
   const { lenient } = readPrefer(headers.prefer)
   const pairs = readPairs(queryOf(url))
   const declared = new Set(operation.parameters.map(({ name }) => name))

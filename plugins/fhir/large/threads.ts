@@ -4,7 +4,7 @@
  */
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import { workerUrl } from '../../../kernel/index.ts'
+import { threadHeapMegabytes, workerUrl } from '../../../kernel/index.ts'
 import type { Definitions } from '../../packages/service.ts'
 import { BodyTooCostly } from './errors.ts'
 import type { Examined } from './outcome.ts'
@@ -69,7 +69,7 @@ export const createThreads = ({ definitions, data }: ThreadsParts): Threads => {
     const given = data()
     const worker = new Worker(WORKER, {
       workerData: given,
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
+      resourceLimits: { maxOldGenerationSizeMb: threadHeapMegabytes(HEAP_MEGABYTES) },
     })
     const thread: Thread = { worker, data: given, job: undefined }
     worker.on('error', (error: NodeJS.ErrnoException) =>

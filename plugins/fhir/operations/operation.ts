@@ -90,6 +90,8 @@ interface Declared {
    * stores rows of its plugin. A replica sends the request on.
    */
   readonly isWriters?: boolean
+  /** True where GET is refused with 405 though the operation returns no changes: it erases, or does other work. */
+  readonly isPostOnly?: boolean
 }
 
 /** An operation that changes nothing. It takes GET and POST. */
@@ -109,3 +111,7 @@ export type Operation<I extends Invocation = Invocation> = AnsweringOperation<I>
 
 export const isChanging = <I extends Invocation>(operation: Operation<I>): operation is ChangingOperation<I> =>
   'change' in operation
+
+/** True for an operation that takes POST only. */
+export const isPosted = <I extends Invocation>(operation: Operation<I>): boolean =>
+  isChanging(operation) || operation.isPostOnly === true

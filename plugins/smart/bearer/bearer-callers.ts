@@ -3,7 +3,7 @@
  * which is read each second, has nothing about it; the record of its person is read again after a second. So each server
  * notices a revocation, and what has become of the person.
  */
-import type { Caller, Clock, Lifecycle, RequestContext, ServerError } from '../../../kernel/index.ts'
+import type { Caller, Clock, Lifecycle, MemoryBudget, RequestContext, ServerError } from '../../../kernel/index.ts'
 import { chain, type Database, type MaybePromise } from '../../database/service.ts'
 import type { Resources } from '../../fhir/service.ts'
 import type { AuthFailureLimit } from '../../limits/service.ts'
@@ -16,10 +16,10 @@ import { createAccessChanges } from '../tokens/access-changes.ts'
 import { isAlive } from '../tokens/access-tokens.ts'
 import { readWhenIdle } from '../tokens/read-when-idle.ts'
 import { createTokenMemory } from '../tokens/token-memory.ts'
-import { isOpenRoute } from './require-token.ts'
+import { isDescription, isOpenRoute } from './require-token.ts'
 import { afterReading, callerOf, createTokenHolders, type TokenHolder } from './token-holder.ts'
 
-const MAX_BYTES = 96 * 2 ** 20 // of what is known of tokens: 200,000 of people with a grant of their own, or more
+const USUAL_BYTES = 96 * 2 ** 20 // of what is known of tokens, in 512 MiB: 200,000 of people with a grant of their own, or more
 const TRUSTED_MS = 1_000 // spec: a change of the person's record is seen by every server within a second
 
 const SCHEME = 'Bearer '
@@ -77,6 +77,7 @@ const endOf = ({ expires_at, grant_expires_at, session_expires_at }: TokenRow): 
 export interface BearerParts {
   readonly database: Database
   readonly clock: Clock
+  readonly memory: MemoryBudget
   readonly failures: AuthFailureLimit | undefined
   readonly resources: Resources
 }
@@ -85,7 +86,7 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
   const { database, clock, failures } = parts
   const changes = createAccessChanges(database, clock)
   const holders = createTokenHolders()
-  const memory = createTokenMemory<TokenHolder>(MAX_BYTES)
+  const memory = createTokenMemory<TokenHolder>(parts.memory.share(USUAL_BYTES, { least: 8 * 2 ** 20 }))
   const hot: (Hot | undefined)[] = new Array(HOT).fill(undefined)
   /** The tag that last used each slot. Only a header that comes twice in turn gets it, so that many do not displace each other. */
   const lastTags = new Uint32Array(HOT)
@@ -173,7 +174,7 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
       if (recognised !== undefined && recognised.authorization === authorization && !isOpen && isTrusted(recognised))
         return recognised.caller
       // On these routes the header authenticates the OAuth client, so it holds no access token.
-      if (isOpen && request.route !== '/metadata') return undefined
+      if (isOpen && !isDescription(request.route)) return undefined
       const token = isStandard ? authorization.slice(SCHEME.length) : BEARER.exec(authorization)?.[1]
       if (token === undefined) return /^Bearer\b/i.test(authorization) ? unknown(TokenUnknown()) : undefined
       const idHash = hashTextOf(token)

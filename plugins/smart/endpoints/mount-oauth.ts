@@ -124,7 +124,7 @@ const mount = <Body>(
   app.route({
     method: app.supportedMethods.filter((one) => one !== 'POST') as HTTPMethods[],
     url,
-    config,
+    config: { ...config, isRefusal: true },
     onRequest: ({ method }, _reply, next) => next(MethodRefused(method).with({ headers: { allow: 'POST' } })),
     handler: () => undefined,
   })

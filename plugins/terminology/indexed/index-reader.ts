@@ -1,5 +1,6 @@
 /** Finds versions of code systems in the index, and hears of those that are large and not there. */
 
+import type { MemoryBudget } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { CurrentResource } from '../../fhir/service.ts'
 import type { Definition } from '../../packages/service.ts'
@@ -32,13 +33,14 @@ export const nameOfPackaged = (definition: Definition): string =>
 
 export interface IndexReaderParts {
   readonly database: Database
+  readonly memory: MemoryBudget
   /** The edition of definitions of packages. */
   readonly fingerprint: () => string
   readonly want: (source: SystemSource, name: string) => void
 }
 
-export const createIndexReader = ({ database, fingerprint, want }: IndexReaderParts): IndexReader => {
-  const kept = createKeptPlaces()
+export const createIndexReader = ({ database, memory, fingerprint, want }: IndexReaderParts): IndexReader => {
+  const kept = createKeptPlaces(memory)
   const toSource = ({ id, size, header }: SystemRow): ConceptSource =>
     createIndexedSource(database, { id, size, header: headerOf(header) }, kept)
   const find = async (source: SystemSource, name: string, edition: string): Promise<ConceptSource | undefined> => {

@@ -1,5 +1,6 @@
 /** A code system of the index as a `ConceptSource`: each question is a statement, and places are sets of bits. */
 import { LRUCache } from 'lru-cache'
+import type { MemoryBudget } from '../../../kernel/index.ts'
 import type { Database, Sql, SqlParam } from '../../database/service.ts'
 import type { ConceptFacts, Designation, PropertyValue, SystemHeader } from '../code-system.ts'
 import { textOfProperty } from '../code-system.ts'
@@ -28,8 +29,7 @@ import {
   selectMatchingInOwnLanguage,
 } from './statements.ts'
 
-/** Of all sets of places that are kept. */
-const MAX_BYTES = 32 * 1024 * 1024
+const MIB = 1024 * 1024
 const AT_ONCE = 500 // concepts of one statement, which runs on the main thread of SQLite
 const COMMA = 44
 const ZERO = 48
@@ -37,8 +37,11 @@ const ZERO = 48
 /** Sets of places that were asked for, by the number of the system and the question. A version never changes. */
 export type KeptPlaces = LRUCache<string, PlaceSet>
 
-export const createKeptPlaces = (): KeptPlaces =>
-  new LRUCache({ maxSize: MAX_BYTES, sizeCalculation: (places, key) => places.weight + key.length + 100 })
+export const createKeptPlaces = (memory: MemoryBudget): KeptPlaces =>
+  new LRUCache({
+    maxSize: memory.share(32 * MIB, { least: 4 * MIB, most: 128 * MIB }),
+    sizeCalculation: (places, key) => places.weight + key.length + 100,
+  })
 
 /** Reads `3,17,4`. */
 const readList = (size: number, list: string): PlaceSet => {

@@ -1,5 +1,5 @@
 /** Puts the terminology index together: what reads it, what fills it. */
-import type { Clock, Logger } from '../../../kernel/index.ts'
+import type { Clock, Logger, MemoryBudget } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import type { Resources } from '../../fhir/service.ts'
 import type { Definitions } from '../../packages/service.ts'
@@ -14,6 +14,7 @@ export interface IndexParts {
   readonly resources: () => Resources
   readonly definitions: Definitions
   readonly clock: Clock
+  readonly memory: MemoryBudget
   readonly log: Logger
   /** Called when the index has another code system. */
   readonly changed: () => void
@@ -26,14 +27,14 @@ export interface OpenIndex extends TerminologyIndex {
   readonly end: RowsWriter['end']
 }
 
-export const openIndex = ({ database, definitions, clock, ...parts }: IndexParts): OpenIndex => {
+export const openIndex = ({ database, definitions, clock, memory, ...parts }: IndexParts): OpenIndex => {
   const writer = createRowsWriter(database, clock)
   const alone = createRowsWriter(database, clock, true)
   const indexer = createIndexer({ ...parts, database, definitions, clock, writer })
   return {
     indexer,
     end: writer.end,
-    reader: createIndexReader({ database, fingerprint: () => definitions.fingerprint, want: indexer.want }),
+    reader: createIndexReader({ database, memory, fingerprint: () => definitions.fingerprint, want: indexer.want }),
     load: createLoadConcepts(database, (isAlone) => (isAlone ? alone : writer), parts.changed),
     idle: indexer.idle,
   }

@@ -1,7 +1,7 @@
 /** Reads a code system in a thread, part after part. */
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { workerUrl } from '../../../kernel/index.ts'
+import { threadHeapMegabytes, workerUrl } from '../../../kernel/index.ts'
 import type { FromIndexingThread, SystemToIndex } from './indexing-messages.ts'
 
 const WORKER = workerUrl(import.meta.url, './indexing-thread.ts')
@@ -15,7 +15,7 @@ export async function* readInThread(
 ): AsyncGenerator<Exclude<FromIndexingThread, { kind: 'end' }>> {
   const worker = new Worker(WORKER, {
     workerData: system,
-    resourceLimits: { maxOldGenerationSizeMb: HEAP_MEGABYTES },
+    resourceLimits: { maxOldGenerationSizeMb: threadHeapMegabytes(HEAP_MEGABYTES) },
   })
   worker.unref()
   const gone = new AbortController()

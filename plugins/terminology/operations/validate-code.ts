@@ -60,8 +60,12 @@ const inValueSet = (terminology: ExpansionService, { name, expand }: RequestedVa
     const issues: CodeIssue[] = [{ severity: 'error', detail: 'not-in-vs', text: why, at: 'code' }]
     if (whole === undefined) {
       const text = `The code system ${canonical.slice(0, 200)} is not here.`
-      issues.push({ severity: 'error', detail: 'not-found', text, at: 'system' })
-    } else if (whole.content === 'complete' && (await whole.find(code)) === undefined) {
+      issues.push({ severity: 'error', detail: 'not-found', text, at: 'system', unknown: canonical })
+      return { coding, why, issues }
+    }
+    const concept = await whole.find(code)
+    if (concept !== undefined) return { coding, why, issues, known: ofSystem(whole, concept) }
+    if (whole.content === 'complete') {
       const text = `${nameOf(coding)} is not in the code system ${joinVersion(whole.url, whole.version)}.`
       issues.push({ severity: 'error', detail: 'invalid-code', text, at: 'code' })
     }

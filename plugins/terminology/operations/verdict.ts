@@ -8,11 +8,17 @@ import { type InputCoding, toParameters } from './operation-inputs.ts'
 
 /**
  * The code found for a coding, or a sentence that says why there is none; `perhaps`: why it is not known whether there is
- * one, and the coding counts as valid. `issues` say the same, and more.
+ * one, and the coding counts as valid. `issues` say the same, and more. `known`: what its code system says of a code that the value
+ * set does not have.
  */
 export type Found =
   | { readonly coding: InputCoding; readonly one: ExpandedCode }
-  | { readonly coding: InputCoding; readonly why: string; readonly issues: readonly CodeIssue[] }
+  | {
+      readonly coding: InputCoding
+      readonly why: string
+      readonly issues: readonly CodeIssue[]
+      readonly known?: ExpandedCode
+    }
   | { readonly coding: InputCoding; readonly perhaps: string }
 
 /** Options of the request. */
@@ -81,10 +87,20 @@ interface Judged {
   readonly issues: readonly CodeIssue[]
 }
 
-const judge = (found: Found, { language, abstract }: Asking): Judged => {
+const inactiveIssue = (coding: InputCoding): CodeIssue => {
+  const text = `${nameOf(coding)} is inactive: it should not be used any more.`
+  return { severity: 'warning', detail: 'code-comment', text, at: '' }
+}
+
+const judge = (found: Found, { language, abstract, valueSet }: Asking): Judged => {
   const { coding } = found
   const none = { coding, one: undefined, display: undefined }
-  if ('why' in found) return { ...none, why: found.why, isFound: false, issues: found.issues }
+  if ('why' in found) {
+    const { why, issues, known } = found
+    const more = known?.isInactive === true ? [inactiveIssue(coding)] : []
+    const display = known && displaysOf(known, language)[0]
+    return { coding, one: known, display, why, isFound: false, issues: [...issues, ...more] }
+  }
   if ('perhaps' in found) {
     const issue: CodeIssue = { severity: 'warning', detail: 'invalid-code', text: found.perhaps, at: 'code' }
     return { ...none, why: undefined, note: found.perhaps, isFound: true, issues: [issue] }
@@ -97,15 +113,19 @@ const judge = (found: Found, { language, abstract }: Asking): Judged => {
     ? `${nameOf(coding)} is abstract: it groups other codes and is not to be used itself.`
     : undefined
   if (rule !== undefined) issues.push({ severity: 'error', detail: 'code-rule', text: rule, at: 'code' })
+  if (rule !== undefined && valueSet !== undefined) {
+    const text = `${nameOf(coding)} is not in the value set ${valueSet.slice(0, MAX_CHARACTERS)}.`
+    issues.push({ severity: 'error', detail: 'not-in-vs', text, at: 'code' })
+  }
   const wrong = displayFault(coding, displays, language)
   if (wrong !== undefined) issues.push({ severity: 'error', detail: 'invalid-display', text: wrong, at: 'display' })
   if (coding.code !== one.code) {
     const text = `The code system writes ${nameOf(coding)} as ${one.code.slice(0, MAX_CHARACTERS)}; write it so, too.`
     issues.push({ severity: 'information', detail: 'code-rule', text, at: 'code' })
   }
-  const note = one.isInactive ? `${nameOf(coding)} is inactive: it should not be used any more.` : undefined
-  if (note !== undefined) issues.push({ severity: 'warning', detail: 'code-comment', text: note, at: '' })
-  return { coding, one, why: rule ?? wrong, note, display: displays[0], isFound: !isExcluded, issues }
+  const inactive = one.isInactive ? inactiveIssue(coding) : undefined
+  if (inactive !== undefined) issues.push(inactive)
+  return { coding, one, why: rule ?? wrong, note: inactive?.text, display: displays[0], isFound: !isExcluded, issues }
 }
 
 /** The property `status` of the code, where its code system gives it. */
@@ -154,11 +174,12 @@ export const toAnswer = (found: readonly Found[], asking: Asking): OperationAnsw
   const { concept } = asking
   const about = shown ?? (concept === undefined ? judged[0] : undefined)
   const { coding, one } = about ?? {}
+  const unknown = new Set(judged.flatMap(({ issues }) => issues.flatMap((each) => each.unknown ?? [])))
   return {
     resource: toParameters([
       { name: 'result', valueBoolean: right !== undefined },
       given('message', 'valueString', message),
-      given('display', 'valueString', shown?.display),
+      given('display', 'valueString', about?.display),
       given('code', 'valueCode', coding?.code),
       given('system', 'valueUri', one?.system ?? coding?.system),
       given('version', 'valueString', one?.version),
@@ -166,6 +187,7 @@ export const toAnswer = (found: readonly Found[], asking: Asking): OperationAnsw
       given('normalized-code', 'valueCode', one === undefined || one.code === coding?.code ? undefined : one.code),
       given('inactive', 'valueBoolean', one?.isInactive === true ? true : undefined),
       given('status', 'valueCode', statusOf(one)),
+      ...Array.from(unknown, (canonical) => ({ name: 'x-unknown-system', valueCanonical: canonical })),
       given('issues', 'resource', issue.length === 0 ? undefined : { resourceType: 'OperationOutcome', issue }),
     ]),
   }

@@ -31,6 +31,8 @@ const load = async (folder: string, database: readonly string[]): Promise<Taken>
   const look = setInterval(() => {
     try {
       const peak = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]
+      // Without a size it has just ended.
+      if (peak === undefined) return
       megabytes = Math.round(Number(peak) / 1024)
       const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
       cpu = (Number(fields[11]) + Number(fields[12])) / TICKS

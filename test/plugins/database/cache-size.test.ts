@@ -1,22 +1,21 @@
 // database: memory
-/** The share of memory that SQLite may keep pages in. */
+/** The shares of memory that SQLite may keep pages in. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { cacheSizeKib } from '../../../plugins/database/sqlite/cache-size.ts'
+import { createMemoryBudget } from '../../../kernel/index.ts'
+import { cacheSizesOf } from '../../../plugins/database/sqlite/cache-size.ts'
 
-const GIB = 1024 ** 3
+const MIB = 1024 ** 2
 
-test('pages of the file are kept in a 32nd of the memory', () => {
-  assert.is(cacheSizeKib(8 * GIB), 256 * 1024)
+test('pages are kept in shares of memory_bytes', () => {
+  assert.equal(cacheSizesOf(createMemoryBudget(512 * MIB)), { writer: 64 * 1024, reader: 16 * 1024, thread: 8 * 1024 })
+  assert.equal(cacheSizesOf(createMemoryBudget(256 * MIB)), { writer: 32 * 1024, reader: 8 * 1024, thread: 4 * 1024 })
 })
 
-test('in 32 MB where there is little, and never in more than 1 GB', () => {
-  assert.is(cacheSizeKib(0.5 * GIB), 32 * 1024)
-  assert.is(cacheSizeKib(512 * GIB), 1024 * 1024)
-})
-
-test('what the machine has is known', () => {
-  assert.ok(cacheSizeKib() >= 32 * 1024)
+test('they have bounds, whatever there is', () => {
+  assert.equal(cacheSizesOf(createMemoryBudget(MIB)), { writer: 8 * 1024, reader: 4 * 1024, thread: 2 * 1024 })
+  const many = cacheSizesOf(createMemoryBudget(512 * 1024 * MIB))
+  assert.equal(many, { writer: 1024 * 1024, reader: 32 * 1024, thread: 16 * 1024 })
 })
 
 test.run()

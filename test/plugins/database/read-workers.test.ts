@@ -23,7 +23,7 @@ const long = sql(
 )
 
 test('a query cancelled just as its answer arrives leaves the ones behind it alone', async () => {
-  const lane = createReadWorkers(path, 1)
+  const lane = createReadWorkers(path, 1, 2_048)
   let cancelled = 0
   for (let turn = 0; turn < 30; turn += 1) {
     const controller = new AbortController()
@@ -43,7 +43,7 @@ test('a query cancelled just as its answer arrives leaves the ones behind it alo
 })
 
 test('a cancelled query lets its thread go at once and the next one starts another', async () => {
-  const lane = createReadWorkers(path, 1)
+  const lane = createReadWorkers(path, 1, 2_048)
   const controller = new AbortController()
   const first = lane.all(long, [], controller.signal).then(
     () => 'done',

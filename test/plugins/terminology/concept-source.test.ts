@@ -1,7 +1,7 @@
 /** A code system in memory and the same one in the tables give the same answers, on every kind of database. */
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createKernel, definePlugin, defineService, type Kernel } from '../../../kernel/index.ts'
+import { createKernel, createMemoryBudget, definePlugin, defineService, type Kernel } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import { Database } from '../../../plugins/database/service.ts'
 import { type ConceptFacts, readCodeSystem, type SystemHeader } from '../../../plugins/terminology/code-system.ts'
@@ -92,7 +92,11 @@ for (const kind of databaseKinds) {
     return {
       codes,
       memory: createMemorySource(system),
-      indexed: createIndexedSource(db, { id: row!.id, size: row!.size, header: stored }, createKeptPlaces()),
+      indexed: createIndexedSource(
+        db,
+        { id: row!.id, size: row!.size, header: stored },
+        createKeptPlaces(createMemoryBudget(undefined)),
+      ),
     }
   }
 

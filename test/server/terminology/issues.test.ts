@@ -79,12 +79,15 @@ const post = async (at: string, ...parameter: readonly object[]) => {
     const found = all.find((one) => one.name === name) ?? {}
     return Object.entries(found).find(([member]) => member !== 'name')?.[1]
   }
-  const issues = ((value('issues')?.issue ?? []) as any[]).map(({ severity, code, details, expression }) => {
+  const ids: string[] = []
+  const issues = ((value('issues')?.issue ?? []) as any[]).map(({ extension, severity, code, details, expression }) => {
+    assert.is(extension[0].url, 'http://hl7.org/fhir/StructureDefinition/operationoutcome-message-id')
+    ids.push(extension[0].valueString)
     assert.is(details.coding[0].system, 'http://hl7.org/fhir/tools/CodeSystem/tx-issue-type')
     assert.ok(details.text.length > 0)
     return `${severity} ${code} ${details.coding[0].code} ${expression?.join() ?? '-'}`
   })
-  return { value, issues, names: all.map(({ name }) => name) }
+  return { value, issues, ids, names: all.map(({ name }) => name) }
 }
 const set = (url = SET) => ({ name: 'url', valueUri: url })
 const coding = (code: string, more: object = {}) => ({ name: 'coding', valueCoding: { system: COLORS, code, ...more } })
@@ -102,18 +105,22 @@ test('a valid code has its code, system, version and display, and no issues', as
 test('a code that is not in the value set, and one that is not in its code system either', async () => {
   const blue = await post('ValueSet', set(), coding('blue'))
   assert.equal(blue.issues, ['error code-invalid not-in-vs Coding.code'])
-  assert.is(blue.value('code'), 'blue')
+  assert.equal(blue.ids, ['None_of_the_provided_codes_are_in_the_value_set_one'])
+  assert.equal(['code', 'version', 'display'].map(blue.value), ['blue', '3', 'Blue'])
   assert.is(blue.value('issues').issue[0].details.text, blue.value('message'))
   const unknown = await post('ValueSet', set(), coding('nonsense'))
   assert.equal(unknown.issues, [
     'error code-invalid not-in-vs Coding.code',
     'error code-invalid invalid-code Coding.code',
   ])
+  assert.is(unknown.ids[1], 'Unknown_Code_in_Version')
   const elsewhere = await post('ValueSet', set(), coding('red', { system: 'http://absent.example' }))
   assert.equal(elsewhere.issues, [
     'error code-invalid not-in-vs Coding.code',
     'error not-found not-found Coding.system',
   ])
+  assert.is(elsewhere.value('x-unknown-system'), 'http://absent.example')
+  assert.is(elsewhere.ids[1], 'UNKNOWN_CODESYSTEM')
 })
 
 test('code and system are named as such, and a coding without a system is no data', async () => {
@@ -145,7 +152,11 @@ test('a wrong display, an abstract code, another version', async () => {
   assert.equal(display.issues, ['error invalid invalid-display Coding.display'])
   assert.is(display.value('display'), 'Bright red')
   const abstract = await post('ValueSet', set(), coding('warm'), { name: 'abstract', valueBoolean: false })
-  assert.equal(abstract.issues, ['error business-rule code-rule Coding.code'])
+  assert.equal(abstract.issues, [
+    'error business-rule code-rule Coding.code',
+    'error code-invalid not-in-vs Coding.code',
+  ])
+  assert.is(abstract.ids[0], 'ABSTRACT_CODE_NOT_ALLOWED')
   const version = await post('ValueSet', set('http://sets.example/old'), coding('red', { version: '2' }))
   assert.equal(version.issues, ['error invalid vs-invalid Coding.version'])
 })

@@ -20,7 +20,7 @@ let base = ''
 test.before(async () => {
   server = await serverWith({
     plugins: [database, stubDefinitions('all'), ...fhirPlugins],
-    settings: { server: { bind: '127.0.0.1:0' }, conformance: { update_as_create: true } },
+    settings: { server: { bind: '127.0.0.1:0', compress_from_bytes: 200 }, conformance: { update_as_create: true } },
   })
   base = await server.listen()
   for (const [id, text] of [
@@ -152,6 +152,17 @@ test('a stored compressed resource is XML to who takes gzip, and what is asked f
         /\baccept\b(?!-)/,
         `${url} ${JSON.stringify(headers)}`,
       )
+})
+
+test('what is compressed is XML inside, and errors are XML to who takes compressed answers', async () => {
+  const headers = { accept: 'application/fhir+xml', 'accept-encoding': 'gzip' }
+  const page = await server.inject({ url: '/Patient?_id=long', headers })
+  assert.is(page.headers['content-encoding'], 'gzip')
+  assert.match(gunzipSync(page.rawPayload).toString(), '<name><text value="xxx')
+  const refused = await server.inject({ url: `/Patient?${'y'.repeat(60)}=1&${'x'.repeat(2_000)}=1`, headers })
+  assert.is(refused.statusCode, 400)
+  assert.is(refused.headers['content-type'], XML_TYPE)
+  assert.is(rootNameOf(refused.body), 'OperationOutcome')
 })
 
 test('HEAD has the headers of GET', async () => {
