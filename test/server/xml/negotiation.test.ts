@@ -180,6 +180,33 @@ test('a stored compressed resource is XML to who takes gzip, and what is asked f
       )
 })
 
+test('a 304 has the Vary of the answer that it stands for', async () => {
+  const body = JSON.stringify({ resourceType: 'Binary', id: 'n', contentType: 'text/plain', data: 'YQ==' })
+  assert.is((await send('PUT', '/Binary/n', 'application/fhir+json', body)).statusCode, 201)
+  const long = JSON.stringify({
+    resourceType: 'Binary',
+    id: 'm',
+    contentType: 'text/plain',
+    data: 'YWFh'.repeat(2_000),
+  })
+  assert.is((await send('PUT', '/Binary/m', 'application/fhir+json', long)).statusCode, 201)
+  for (const path of ['/Patient/a', '/Patient/long', '/Patient/long/_history/1', '/Binary/n', '/Binary/m'])
+    for (const query of ['', '?_format=xml', '?_pretty=true', '?_summary=true'])
+      for (const accept of ['application/fhir+json', 'application/fhir+xml', 'APPLICATION/FHIR+XML', '*/*']) {
+        const about = `${path}${query} ${accept}`
+        const headers = { accept, 'accept-encoding': 'gzip' }
+        const whole = await fetch(base + path + query, { headers })
+        const etag = whole.headers.get('etag') ?? ''
+        await whole.arrayBuffer()
+        const unchanged = await fetch(base + path + query, { headers: { ...headers, 'if-none-match': etag } })
+        await unchanged.arrayBuffer()
+        assert.equal([whole.status, unchanged.status], [200, 304], about)
+        assert.match(unchanged.headers.get('vary') ?? '', /\baccept\b(?!-)/, about)
+        for (const name of ['vary', 'etag', 'last-modified'])
+          assert.is(unchanged.headers.get(name), whole.headers.get(name), `${name} ${about}`)
+      }
+})
+
 test('what is compressed is XML inside, and errors are XML to who takes compressed answers', async () => {
   const headers = { accept: 'application/fhir+xml', 'accept-encoding': 'gzip' }
   const page = await server.inject({ url: '/Patient?_id=long', headers })
