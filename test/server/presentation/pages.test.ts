@@ -151,7 +151,7 @@ for (const accept of [
 test('a browser gets a page with the status, validators and headers of the JSON', async () => {
   for (const url of ADDRESSES) {
     if (url === '/Binary/b') continue
-    for (const accept of [CHROME, FIREFOX, 'text/html']) {
+    for (const accept of [CHROME, FIREFOX, 'text/html', 'TEXT/HTML']) {
       const page = await open(url, accept)
       const json = await server.inject({ url, headers: { accept: 'application/json' } })
       assert.is(page.statusCode, json.statusCode, url)
@@ -163,6 +163,8 @@ test('a browser gets a page with the status, validators and headers of the JSON'
       assert.not.match(page.body, /<script|style="/)
       assert.is(page.headers['cache-control'], 'no-store')
       assert.match(page.headers.vary as string, /\baccept\b/)
+      if (json.statusCode === 200 && !url.startsWith('/_'))
+        assert.match(json.headers.vary as string, /\baccept\b(?!-)/, url)
     }
   }
 })
@@ -173,12 +175,14 @@ test('_format=html shows a page to any client, and a Binary too, whose content a
     '/Patient?_count=2&_format=text/html',
     '/Binary/b?_format=text%2Fhtml',
     '/_usage?_format=html',
+    '/Patient/p1?_format=&_format=html',
   ]) {
     const page = await open(url, '*/*')
     assert.is(page.statusCode, 200, url)
     assert.is(page.headers['content-type'], PAGE, url)
     assert.is(page.headers['content-disposition'], undefined)
   }
+  assert.is((await open('/Patient/p1?_format=')).headers['content-type'], PAGE)
   assert.is((await open('/Binary/b')).body, 'hello')
   assert.is((await open('/Patient/p1?_format=json')).headers['content-type'], 'application/fhir+json; charset=utf-8')
   assert.is((await plain.inject('/Patient/p1?_format=html')).statusCode, 406)

@@ -64,6 +64,8 @@ const WRITTEN: readonly (readonly [document: string | Buffer, message: RegExp])[
   [`<?xml version="1.1"?>${patient('')}`, /XML 1\.1/],
   [` <?xml version="1.0"?>${patient('')}`, /declaration must be at the start/],
   [Buffer.from(`\ufeff${patient('')}`, 'utf16le'), /UTF-16/],
+  [`\ufeff\ufeff${patient('')}`, /line 1, column 1: U\+FEFF/],
+  [`\ufeff\ufeff<?xml version="1.0"?>${patient('')}`, /U\+FEFF/],
   [Buffer.from(patient('<name><text value="\u00fc"/></name>'), 'latin1'), /not valid UTF-8/],
   [Buffer.from(patient(''), 'utf16le'), /not well-formed/],
   // Namespaces
