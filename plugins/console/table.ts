@@ -4,6 +4,8 @@ import { type Html, html, type Part } from '../html/service.ts'
 export interface Column<Row> {
   readonly name: string
   readonly isNumber?: boolean
+  /** It needs no name on a narrow screen. */
+  readonly isPicture?: boolean
   readonly cell: (row: Row) => Part
 }
 
@@ -22,5 +24,5 @@ export const table = <Row>({
 <thead><tr>${columns.map(({ name, isNumber }) => html`<th scope="col"${isNumber && html` class="number"`}>${name}</th>`)}</tr></thead>
 <tbody>${rows.map(
   (row) =>
-    html`<tr>${columns.map(({ name, isNumber, cell }) => html`<td data-label="${name}"${isNumber && html` class="number"`}>${cell(row)}</td>`)}</tr>`,
+    html`<tr>${columns.map(({ name, isNumber, isPicture, cell }) => html`<td${isPicture !== true && html` data-label="${name}"`}${isNumber && html` class="number"`}>${cell(row)}</td>`)}</tr>`,
 )}</tbody></table></div>`

@@ -76,11 +76,9 @@ const entryTable = (entries: readonly TrailEntry[], links: Links): Html =>
       { name: 'Resource', cell: ({ kind, type, id }) => (kind === 'admin' ? undefined : referenceTo(links, type, id)) },
       {
         name: 'Patient',
+        // Not the resource a second time.
         cell: ({ type, id, patient }) =>
-          patient !== undefined &&
-          (type === 'Patient' && id === patient
-            ? html`<span class="quiet">the same</span>`
-            : referenceTo(links, 'Patient', patient)),
+          patient !== undefined && (type !== 'Patient' || id !== patient) && referenceTo(links, 'Patient', patient),
       },
       { name: 'Status', isNumber: true, cell: ({ status }) => status },
       { name: 'Request', cell: ({ request }) => request !== undefined && html`<code>${request}</code>` },

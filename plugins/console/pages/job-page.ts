@@ -16,6 +16,7 @@ export const jobPage =
     const job = isJobId(id) ? await jobs?.find(id) : undefined
     if (job === undefined) throw JobUnknown(id.slice(0, 64))
     const facts: readonly (readonly [string, Part])[] = [
+      ['Id', html`<code>${id}</code>`],
       ['Kind', job.kind],
       ['State', html`<span class="mark">${job.state}</span>`],
       ['Progress', job.progress],
@@ -28,7 +29,7 @@ export const jobPage =
       ['Kept until', timeOf(job.expires)],
     ]
     return consolePage(request, {
-      title: `Job ${id}`,
+      title: 'Job',
       tab: 'jobs',
       below: id,
       body: html`<section aria-label="Job"><dl class="facts">${facts.map(

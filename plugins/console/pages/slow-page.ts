@@ -32,7 +32,7 @@ const requestTable = (rows: readonly SlowRequest[]): Html => {
     rows,
     columns: [
       { name: 'Took', isNumber: true, cell: ({ ms }) => html`<span class="nowrap">${milliseconds(ms)}</span>` },
-      { name: 'Compared', cell: ({ ms }) => bar(ms, most) },
+      { name: 'Compared', isPicture: true, cell: ({ ms }) => bar(ms, most) },
       {
         name: 'Route',
         cell: ({ method, route }) =>

@@ -48,7 +48,7 @@ const sumsTable = <Row extends UsageSum>(
   const columns: readonly Column<Row>[] = [
     { name, cell },
     { name: 'Requests', isNumber: true, cell: ({ requests }) => figure(requests) },
-    { name: 'Compared', cell: ({ requests }) => bar(requests, most) },
+    { name: 'Compared', isPicture: true, cell: ({ requests }) => bar(requests, most) },
     { name: 'Received', isNumber: true, cell: ({ bytesIn }) => bytes(bytesIn) },
     { name: 'Sent', isNumber: true, cell: ({ bytesOut }) => bytes(bytesOut) },
   ]
