@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8'
 const GIB = 1024 ** 3
 /** Percent of what lived after a collection at which the next one begins, up to so many bytes of memory. */
 const GROWTH = [
-  { upto: GIB, percent: 50 },
+  { upto: GIB / 4, percent: 50 },
   { upto: 2 * GIB, percent: 100 },
 ]
 

@@ -67,6 +67,12 @@ export const DatabaseTaken = defineError(
   'transient',
   'Another server has opened the database of this server, whose lock file was removed; nothing was stored. Send requests to the other server; the operator has to stop this one.',
 )
+export const DatabaseUnsynced = defineError(
+  'database/unsynced',
+  503,
+  'transient',
+  'The disk has failed to store a change, so this server makes no more of them. The operator has to look after the disk and start the server again.',
+)
 export const LeaseLost = defineError(
   'database/lease-lost',
   503,

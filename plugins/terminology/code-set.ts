@@ -114,6 +114,11 @@ export class CodeSet implements Expansion {
     for (const part of this.#parts) await others.#takeFrom(part, part.places, isMeant)
   }
 
+  async removeInactive(): Promise<void> {
+    this.listed.keep(({ isInactive }) => !isInactive)
+    for (const { source, places } of this.#parts) places.remove(await source.marked('inactive'))
+  }
+
   /** Removes the codes that the other set does not have. Throws NeedsMemory. */
   async intersect(others: CodeSet): Promise<void> {
     const kept = await others.#among(this.listed.codes, isMeant)

@@ -63,6 +63,7 @@ const expanderOf = (find: FindDefinition) => {
     const [first, ...others] = parts
     if (first === undefined) throw new NotExpandableHere('a part of it names neither a system nor a value set')
     for (const other of others) await first.intersect(other)
+    if (!inactive && include.valueSet !== undefined) await first.removeInactive()
     return first
   }
 

@@ -64,7 +64,7 @@ test('proxy settings of which one has no effect are warned of at the start', asy
 
 const VARIABLES = {
   SERVER_LOG_LEVL: 'debug',
-  SERVER_BIND: '127.0.0.1:1',
+  SERVER_REFERENCE_POLICY: 'strict',
   SERVER_COLOUR: 'red',
   SERVER_CONFIG: '',
   // A service called "server", as Kubernetes tells every container of it.
@@ -77,7 +77,7 @@ const VARIABLES = {
 }
 const ABOUT = [
   'SERVER_LOG_LEVL is no variable of this server and does nothing; SERVER_LOG_LEVEL is one',
-  'SERVER_BIND is no variable of this server and does nothing; set bind under [server] or --bind',
+  'SERVER_REFERENCE_POLICY is no variable of this server and does nothing; set reference_policy under [conformance] or --references',
   'SERVER_COLOUR is no variable of this server and does nothing; server config lists the settings',
 ]
 

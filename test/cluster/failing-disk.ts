@@ -62,6 +62,8 @@ export const checkFailingDisk = async (rounds: number): Promise<readonly string[
     await detach(tracer)
     const later: number[] = []
     for (let n = 0; n < 5; n += 1) later.push(await write(`after${n}`))
+    if (later.some((status) => status !== 503 && status !== 0))
+      wrong.push(`round ${round}: after the disk had failed changes were answered with ${later}`)
     const then = server.child.exitCode === null ? `answers ${later}` : `ended with ${server.child.exitCode}`
     const shown = `${failed} while it failed, then ${then}`
     after.set(shown, (after.get(shown) ?? 0) + 1)
@@ -69,6 +71,7 @@ export const checkFailingDisk = async (rounds: number): Promise<readonly string[
     const again = await spawnServer(fresh.settings)
     for (const id of acknowledged)
       if ((await fetch(`${again.base}/Patient/${id}`)).status !== 200) wrong.push(`round ${round}: ${id} is lost`)
+    if ((await outcomeOf(put(again, 'again'))) !== 201) wrong.push(`round ${round}: the next server makes no changes`)
     await again.kill()
     await fresh.remove()
   }

@@ -164,6 +164,7 @@ try {
   const count = Math.max(1, Math.round((minutes * 60) / SLICE_SECONDS))
   for (let slice = 1; slice <= count; slice += 1)
     for (const side of slice % 2 === 0 ? sides : sides.toReversed()) await runSlice(side, `load ${slice}:`)
+  compare(sides)
   for (const side of sides) {
     const { name, server } = side
     const loaded = await server.memory()
@@ -179,7 +180,6 @@ try {
     if (name === 'this')
       expect(rested.anonymous <= MAX_RESTED, `after an import ${mb(rested.anonymous)} MB, at most ${mb(MAX_RESTED)}`)
   }
-  compare(sides)
 } finally {
   for (const { server, place } of sides) {
     await server.stop()

@@ -265,7 +265,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
   return {
     database,
     async check() {
-      if (!handle.open) throw DatabaseUnavailable()
+      if (!handle.open || !writer.isSynced) throw DatabaseUnavailable()
       guard(() => readHandle.prepare('SELECT 1').get())
       return true
     },

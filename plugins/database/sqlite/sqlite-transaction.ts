@@ -1,5 +1,6 @@
 /** The one transaction that writes to a handle. Its COMMIT waits for the disk unless everybody in it does without. */
 import type BetterSqlite from 'better-sqlite3'
+import { DatabaseUnsynced } from '../errors.ts'
 
 export interface SqliteTransaction {
   /** Throws when nothing may be written. */
@@ -13,6 +14,12 @@ export interface SqliteTransaction {
   restoreLevel(): void
   /** True while COMMITs do not wait for the disk. */
   readonly isRelaxed: boolean
+  /**
+   * False once the disk has failed to store a COMMIT. The system takes what it could not write for stored, also commits before
+   * that did not wait for the disk, so later ones would be acknowledged behind a hole in the log.
+   * https://wiki.postgresql.org/wiki/Fsync_Errors
+   */
+  readonly isSynced: boolean
 }
 
 /** `hold` is called after each BEGIN, and throws when nothing may be written. */
@@ -21,12 +28,21 @@ export const createSqliteTransaction = (handle: BetterSqlite.Database, hold: () 
   const commit = handle.prepare('COMMIT')
   const rollback = handle.prepare('ROLLBACK')
   let isRelaxed = false
+  let isSynced = true
   return {
     begin() {
+      if (!isSynced) throw DatabaseUnsynced()
       begin.run()
       hold()
     },
-    commit: () => void commit.run(),
+    commit() {
+      try {
+        commit.run()
+      } catch (error) {
+        if ((error as { readonly code?: unknown }).code === 'SQLITE_IOERR_FSYNC') isSynced = false
+        throw error
+      }
+    },
     rollback() {
       if (handle.inTransaction) rollback.run()
     },
@@ -40,6 +56,9 @@ export const createSqliteTransaction = (handle: BetterSqlite.Database, hold: () 
     },
     get isRelaxed() {
       return isRelaxed
+    },
+    get isSynced() {
+      return isSynced
     },
   }
 }

@@ -29,6 +29,8 @@ export interface Writer {
    * Resolves when no transaction is open, which a reader on the same handle has to wait for. Undefined when none is.
    */
   readonly busy: Promise<void> | undefined
+  /** False once the disk has failed to store a commit; then transactions are refused. */
+  readonly isSynced: boolean
   readonly counters: { readonly transactions: number; readonly groups: number }
   /** Finishes waiting transactions, then refuses more. */
   close(): Promise<void>
@@ -51,6 +53,19 @@ export interface WriterParts {
   readonly onDone: (done: readonly FinishedTransaction[]) => void
 }
 
+type Reader = (failure?: unknown) => void
+
+const toReader =
+  <T>(read: () => T, resolve: (value: T) => void, reject: (cause: unknown) => void): Reader =>
+  (failure) => {
+    try {
+      if (failure !== undefined) throw failure
+      resolve(read())
+    } catch (error) {
+      reject(error)
+    }
+  }
+
 export const createWriter = (parts: WriterParts): Writer => {
   const { handle, insertBuffer, clock, onGroup } = parts
   const open = createSqliteTransaction(handle, parts.hold)
@@ -59,7 +74,7 @@ export const createWriter = (parts: WriterParts): Writer => {
   const counters = { transactions: 0, groups: 0 }
   const waiting: QueuedTransaction[] = []
   /** Callbacks for when the insert buffer is flushed, or has failed to be. */
-  let readers: ((failure?: unknown) => void)[] = []
+  let readers: Reader[] = []
   let idle: AbortSignal | undefined
   let running: Promise<void> | undefined
   let closed = false
@@ -136,6 +151,9 @@ export const createWriter = (parts: WriterParts): Writer => {
   }
 
   return {
+    get isSynced() {
+      return open.isSynced
+    },
     transact<T>(
       work: (transaction: Transaction) => MaybePromise<T>,
       { asynchronousCommit = false, isLong = false }: TransactOptions = {},
@@ -149,14 +167,7 @@ export const createWriter = (parts: WriterParts): Writer => {
     },
     afterInsertBuffer<T>(read: () => T): Promise<T> {
       return new Promise<T>((resolve, reject) => {
-        readers.push((failure) => {
-          try {
-            if (failure !== undefined) throw failure
-            resolve(read())
-          } catch (error) {
-            reject(error)
-          }
-        })
+        readers.push(toReader(read, resolve, reject))
         running ??= drain()
       })
     },

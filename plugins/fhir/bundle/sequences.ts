@@ -21,8 +21,8 @@ const THROUGH_OTHERS = /^_(?:has|filter|list)\b|\.|:(?:not-in|in|above|below)$/
 
 /** True when a change of another type can change what the criteria match. */
 const reachesOtherTypes = (criteria: string): boolean => {
-  // If-None-Exist may begin with `Patient?`.
-  const query = criteria.replace(/^[A-Za-z]*\?/, '')
+  // If-None-Exist may begin with `Patient?`, or with that behind the base URL.
+  const query = criteria.replace(/^[^=?]*\?/, '')
   for (const [name] of new URLSearchParams(query)) if (THROUGH_OTHERS.test(name)) return true
   return false
 }

@@ -20,7 +20,7 @@ import type { OperationLevel } from '../operations/operation-parameter.ts'
 import type { Operations } from '../operations/registry.ts'
 import { ACCEPT_PATCH, formOf } from '../patch/patch.ts'
 import { send } from '../response/respond.ts'
-import { createAnswerErrorsInXml } from '../xml/answer-errors.ts'
+import { answerErrorsInXml } from '../xml/answer-errors.ts'
 import { xmlFormOf } from '../xml/xml-form.ts'
 import { readRequestBody } from './body.ts'
 import { FHIR_JSON, isXmlType, readContentType } from './media.ts'
@@ -206,10 +206,7 @@ export const fhirRoutes =
   (parts: RouteParts): FastifyPluginCallback =>
   (app, _options, done) => {
     takeBodies(app, parts)
-    app.addHook(
-      'onSend',
-      createAnswerErrorsInXml(() => parts.server().xml),
-    )
+    answerErrorsInXml(app, () => parts.server().xml)
     for (const [url, taken] of tableOf(parts).flatMap(withSlash)) {
       for (const [method, { handler, requestClass, relay, compress, isRefused = false }] of taken)
         app.route({

@@ -3,7 +3,7 @@
  * https://hl7.org/fhir/R4/http.html#create, https://hl7.org/fhir/R4/http.html#ccreate
  */
 
-import type { Clock, Random } from '../../../kernel/index.ts'
+import type { Clock, Random, RequestContext } from '../../../kernel/index.ts'
 import { type TypeCatalog, typeOf } from '../../model/service.ts'
 import { Contended, newId } from '../../storage/service.ts'
 import { HeaderMalformed } from '../errors.ts'
@@ -18,12 +18,17 @@ import { locateMatch } from './conditional.ts'
 import { readIncomingResource } from './incoming-resource.ts'
 import { type InteractionRequest, interactionOf } from './request.ts'
 
-/** `identifier=x`, also as `?identifier=x` and `Patient?identifier=x`. */
-const readNoneExist = (header: string | string[] | undefined, type: string): string | undefined => {
+/** `identifier=x`, also as `?identifier=x`, `Patient?identifier=x`, and, as HAPI FHIR's client sends it, behind the base URL. */
+const readNoneExist = (
+  header: string | string[] | undefined,
+  type: string,
+  { baseUrl }: Pick<RequestContext, 'baseUrl'>,
+): string | undefined => {
   if (header === undefined) return undefined
   if (Array.isArray(header)) throw HeaderMalformed('If-None-Exist', 'identifier=http://example.org|1, once')
   const start = header.indexOf('?')
-  return start === 0 || header.slice(0, start) === type ? header.slice(start + 1) : header
+  const path = header.slice(0, start)
+  return start === 0 || path === type || path === `${baseUrl}/${type}` ? header.slice(start + 1) : header
 }
 
 /** Some clients send a file name with raw content. A Binary has no element for it, so it is accepted and ignored. */
@@ -67,7 +72,7 @@ export const create =
     const { presentation } = readQueryParameters(url, type.name === 'Binary' ? BINARY_ONLY : [], prefer.lenient)
     checkAccept(headers.accept, presentation.format)
     refusePrecondition(headers)
-    const noneExist = readNoneExist(headers['if-none-exist'], type.name)
+    const noneExist = readNoneExist(headers['if-none-exist'], type.name, ctx)
     const interaction = interactionOf(request, { kind: 'create', type: type.name })
     return {
       interaction,

@@ -101,15 +101,25 @@ export const toHttpResponse = (sent: SentResponse, answer: Answer): DirectAnswer
   return { status, headers: [...before, ...headers], body, length }
 }
 
-/** The answer in XML, for a request that asks for it. Throws 406 for what XML cannot hold. */
-export const toXmlResponse = (
+/**
+ * The answer in XML, for a request that asks for it. Throws 406 for what XML cannot hold; but to a request that may have changed
+ * something the answer is JSON then, because a 4xx would say that nothing was done.
+ */
+export const toXmlResponse = async (
   { ctx, headers }: SentResponse,
   answer: Answer,
   xml: Pick<XmlConversion, 'write'>,
   form: XmlForm,
-): Promise<DirectAnswer> =>
+): Promise<DirectAnswer> => {
   // XML is made of text, so the stored bytes are not sent compressed.
-  toXmlAnswer(xml, ctx, toHttpResponse({ ctx, headers: { ...headers, 'accept-encoding': 'identity' } }, answer), form)
+  const json = toHttpResponse({ ctx, headers: { ...headers, 'accept-encoding': 'identity' } }, answer)
+  try {
+    return await toXmlAnswer(xml, ctx, json, form)
+  } catch (error) {
+    if (ctx.requestClass === 'read' || ctx.requestClass === 'search') throw error
+    return json
+  }
+}
 
 /** Sends the result of an interaction: at once where it is JSON. */
 export const send = (

@@ -1,21 +1,25 @@
 /** Answers errors in XML where XML is asked for. */
-import type { onSendHookHandler } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { FHIR_JSON, FHIR_XML } from '../http/media.ts'
 import type { XmlConversion } from './conversion.ts'
 import { XML_HEADERS } from './xml-answer.ts'
 import { xmlFormOf } from './xml-form.ts'
 
 /** `xml` throws until the server has started. An OperationOutcome that cannot be written as XML stays JSON. */
-export const createAnswerErrorsInXml =
-  (xml: () => Pick<XmlConversion, 'write'>): onSendHookHandler =>
-  (request, reply, payload, done) => {
+export const answerErrorsInXml = (app: FastifyInstance, xml: () => Pick<XmlConversion, 'write'>): void => {
+  app.addHook('onError', (request, _reply, _error, done) => {
+    // The hook of the kernel, which compresses, comes before the one below, which needs the text.
+    if (xmlFormOf(request) !== undefined) delete request.raw.headers['accept-encoding']
+    done()
+  })
+  app.addHook('onSend', (request, reply, payload, done) => {
     const isError = reply.statusCode >= 400 && typeof payload === 'string'
     if (!isError || reply.getHeader('content-type') !== FHIR_JSON) return done(null, payload)
     const form = xmlFormOf(request)
     if (form === undefined) return done(null, payload)
     const write = async (): Promise<string | Buffer> => {
       try {
-        // Not that of the request, which aborts when the client has left.
+        // Not by the signal of the request, which aborts when the client has left.
         const written = await xml().write({ signal: undefined }, payload, form.pretty)
         reply.header('content-type', FHIR_XML).header('vary', 'accept')
         for (let at = 0; at < XML_HEADERS.length; at += 2)
@@ -26,4 +30,5 @@ export const createAnswerErrorsInXml =
       }
     }
     write().then((written) => done(null, written), done)
-  }
+  })
+}

@@ -13,17 +13,19 @@ export interface XmlForm {
   readonly pretty: boolean
 }
 
-const FORM = 'application/x-www-form-urlencoded'
+const FORM = /^application\/x-www-form-urlencoded\b/i
 /** A query that may have `_format`, also with a name that is percent-encoded. */
 const MAY_NAME_FORMAT = /[?&](?:_format=|[^=&]*%)/
 
 const queryIn = (url: string): string => url.slice(url.indexOf('?') + 1)
 
+const isForm = (headers: IncomingHttpHeaders, body: unknown): body is Uint8Array =>
+  body instanceof Uint8Array && FORM.test(headers['content-type'] ?? '')
+
 /** The parameters of the query, then those of a form. */
 const parametersOf = ({ headers, url, body }: AnsweredRequest): URLSearchParams => {
   const query = url.includes('?') ? queryIn(url) : ''
-  const isForm = body instanceof Uint8Array && headers['content-type']?.toLowerCase().startsWith(FORM) === true
-  return new URLSearchParams(isForm ? `${query}&${Buffer.from(body).toString('utf8')}` : query)
+  return new URLSearchParams(isForm(headers, body) ? `${query}&${Buffer.from(body).toString('utf8')}` : query)
 }
 
 const isPlain = (accept: string | undefined): boolean =>
@@ -36,8 +38,7 @@ const isPlain = (accept: string | undefined): boolean =>
 export const xmlFormOf = (request: AnsweredRequest): XmlForm | undefined => {
   const { headers, url, body } = request
   const { accept, 'content-type': sent } = headers
-  const mayNameFormat =
-    (url.includes('?') && MAY_NAME_FORMAT.test(url)) || (body instanceof Uint8Array && sent !== undefined)
+  const mayNameFormat = (url.includes('?') && MAY_NAME_FORMAT.test(url)) || isForm(headers, body)
   if (!mayNameFormat && isPlain(accept) && (accept !== undefined || sent === undefined)) return undefined
   const parameters = parametersOf(request)
   const named = parameters.get('_format')

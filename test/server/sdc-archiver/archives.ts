@@ -75,11 +75,12 @@ export const toAsk =
 
 const definitions = stubDefinitions('all')
 
-export const archivePlugins: readonly AnyPlugin[] = [
-  ...[database, definitions, validation],
+export const archivePluginsWith = (installed: AnyPlugin): readonly AnyPlugin[] => [
+  ...[database, installed, validation],
   ...fhirPlugins,
   ...[sdcArchiver, references, terminology, requestLog, audit],
 ]
+export const archivePlugins = archivePluginsWith(definitions)
 
 export const archiveSettings = (more: Json = {}): Json => ({
   server: { public_url: 'http://localhost:80' },
@@ -108,10 +109,11 @@ const fill = async (name: Archive['name'], ask: Archive['ask']): Promise<void> =
 export const openArchives = async (
   more: readonly AnyPlugin[] = [],
   settings: Json = {},
+  plugins = archivePlugins,
 ): Promise<readonly Archive[]> => {
   const all: Archive[] = []
   for (const name of ['there', 'deleted', 'never'] as const) {
-    const server = await serverWith({ plugins: [...archivePlugins, ...more], settings: archiveSettings(settings) })
+    const server = await serverWith({ plugins: [...plugins, ...more], settings: archiveSettings(settings) })
     const ask = toAsk(server)
     await fill(name, ask)
     all.push({ name, server, ask })

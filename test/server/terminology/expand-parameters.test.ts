@@ -305,4 +305,28 @@ test('$validate-code takes a code system in the request', async () => {
   assert.equal([await check('a'), await check('b')], [true, false])
 })
 
+test('inactive = false leaves out inactive codes that another value set brings', async () => {
+  const property = [{ code: 'off', uri: 'http://hl7.org/fhir/concept-properties#inactive', type: 'boolean' }]
+  const url = 'http://lamps.example'
+  const concept = [{ code: 'on' }, { code: 'off', property: [{ code: 'off', valueBoolean: true }] }]
+  await put(codeSystem('lamps', url, '1', { property, concept }))
+  await put(valueSet('all-lamps', { include: [{ system: url }] }))
+  await put(valueSet('active-lamps', { inactive: false, include: [{ valueSet: [`${SETS}all-lamps`] }] }))
+  await put(
+    valueSet('lamps-but', {
+      inactive: false,
+      include: [{ system: url }],
+      exclude: [{ valueSet: [`${SETS}all-lamps`] }],
+    }),
+  )
+  const ask = async (path: string): Promise<Json> => (await server.inject(path)).json() as Json
+  const codes = async (id: string) =>
+    ((await ask(`/ValueSet/${id}/$expand`)).expansion.contains ?? []).map(({ code }: Json) => code)
+  assert.equal(await codes('all-lamps'), ['on', 'off'])
+  assert.equal(await codes('active-lamps'), ['on'])
+  assert.equal(await codes('lamps-but'), [])
+  const { parameter } = await ask(`/ValueSet/active-lamps/$validate-code?system=${url}&code=off`)
+  assert.is(parameter.find(({ name }: Json) => name === 'result').valueBoolean, false)
+})
+
 test.run()

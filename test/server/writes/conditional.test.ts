@@ -36,10 +36,13 @@ const found = async (value: string, where = clinic): Promise<readonly Json[]> =>
 
 test('If-None-Exist creates once and answers with the one there is, whatever its spelling', async () => {
   const create = (condition: string, body: Json = patient('create')) =>
-    clinic.ask('POST', '/Patient', body, { headers: { 'if-none-exist': condition } })
+    clinic.ask('POST', '/Patient', body, { headers: { 'if-none-exist': condition, host: 'here.example.org' } })
   const made = await create(by('create'))
   assert.is(made.status, 201, made.text)
-  for (const condition of [by('create'), `?${by('create')}`, `Patient?${by('create')}`]) {
+  const spellings = ['', '?', 'Patient?', 'http://here.example.org/Patient?'].map(
+    (before) => `${before}${by('create')}`,
+  )
+  for (const condition of spellings) {
     const again = await create(condition, patient('other'))
     assert.equal([again.status, again.json.id, again.headers.etag], [200, made.json.id, 'W/"1"'])
     assert.match(again.headers.location, new RegExp(`/Patient/${made.json.id}/_history/1$`))
@@ -50,6 +53,7 @@ test('If-None-Exist creates once and answers with the one there is, whatever its
   for (const condition of ['', '_format=json']) refused(await create(condition), 412, 'required')
   refused(await create('_count=1'), 400, 'not-supported')
   refused(await create('bogus=1'), 400, 'not-supported')
+  refused(await create(`http://elsewhere.example.org/Patient?${by('create')}`), 400, 'not-supported')
 })
 
 test('what a condition matched is named by Location, ETag and Last-Modified, whatever is shown of it', async () => {

@@ -20,7 +20,7 @@ let base = ''
 test.before(async () => {
   server = await serverWith({
     plugins: [database, stubDefinitions('all'), ...fhirPlugins],
-    settings: { server: { bind: '127.0.0.1:0' }, conformance: { update_as_create: true } },
+    settings: { server: { bind: '127.0.0.1:0', compress_from_bytes: 200 }, conformance: { update_as_create: true } },
   })
   base = await server.listen()
   for (const [id, text] of [
@@ -154,6 +154,17 @@ test('a stored compressed resource is XML to who takes gzip, and what is asked f
       )
 })
 
+test('what is compressed is XML inside, and errors are XML to who takes compressed answers', async () => {
+  const headers = { accept: 'application/fhir+xml', 'accept-encoding': 'gzip' }
+  const page = await server.inject({ url: '/Patient?_id=long', headers })
+  assert.is(page.headers['content-encoding'], 'gzip')
+  assert.match(gunzipSync(page.rawPayload).toString(), '<name><text value="xxx')
+  const refused = await server.inject({ url: `/Patient?${'y'.repeat(60)}=1&${'x'.repeat(2_000)}=1`, headers })
+  assert.is(refused.statusCode, 400)
+  assert.is(refused.headers['content-type'], XML_TYPE)
+  assert.is(rootNameOf(refused.body), 'OperationOutcome')
+})
+
 test('HEAD has the headers of GET', async () => {
   const headers = { accept: 'application/fhir+xml' }
   const got = await server.inject({ url: '/Patient/a', headers })
@@ -170,6 +181,21 @@ test('a resource with a character that XML cannot hold is refused in XML and sho
   assert.is(refused.statusCode, 406)
   assert.match(valuesAt(refused.body, 'issue/diagnostics')[0] ?? '', 'U+0001')
   assert.is((await server.inject('/Patient/c')).statusCode, 200)
+})
+
+test('a change that XML cannot show is answered in JSON, because it is made', async () => {
+  const body = { resourceType: 'Patient', name: [{ text: 'a\uffffb' }] }
+  const headers = { accept: 'application/fhir+xml' }
+  const made = await send('POST', '/Patient', 'application/fhir+json', JSON.stringify(body), headers)
+  assert.is(made.statusCode, 201, made.body)
+  assert.is(made.headers['content-type'], JSON_TYPE)
+  assert.match(made.headers.location as string, new RegExp(`/Patient/${made.json().id}/_history/1$`))
+  assert.is(made.headers.etag, 'W/"1"')
+  const entry = [{ resource: body, request: { method: 'POST', url: 'Patient' } }]
+  const bundle = JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry })
+  const represented = { ...headers, prefer: 'return=representation' }
+  const stored = await send('POST', '/', 'application/fhir+json', bundle, represented)
+  assert.equal([stored.statusCode, stored.headers['content-type']], [200, JSON_TYPE], stored.body)
 })
 
 test.run()
