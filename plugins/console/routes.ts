@@ -3,11 +3,8 @@
  * that address, and a replica asks the primary for it as it does for the address.
  */
 import type { FastifyPluginCallback } from 'fastify'
-import { type AdminAnswer, type Clock, mountAdmin, type RequestContext, type Runners } from '../../kernel/index.ts'
-import type { Trail } from '../audit/service.ts'
-import type { Jobs } from '../jobs/service.ts'
-import type { Metering } from '../metering/service.ts'
-import type { StoredRequests } from '../request-log/service.ts'
+import { type AdminAnswer, mountAdmin, type RequestContext } from '../../kernel/index.ts'
+import type { ConsoleParts } from './console-parts.ts'
 import { auditPage } from './pages/audit-page.ts'
 import { jobPage } from './pages/job-page.ts'
 import { jobsPage } from './pages/jobs-page.ts'
@@ -15,22 +12,6 @@ import { overviewPage } from './pages/overview-page.ts'
 import { searchPage } from './pages/search-page.ts'
 import { slowPage } from './pages/slow-page.ts'
 import { usagePage } from './pages/usage-page.ts'
-import type { ResourceCounts } from './resource-counts.ts'
-import type { ServerFacts } from './server-facts.ts'
-
-export interface ConsoleParts {
-  readonly run: Runners
-  readonly clock: Clock
-  readonly facts: { read(): Promise<ServerFacts> }
-  readonly counts: () => Promise<ResourceCounts | undefined>
-  /** Names of the resource types of the installed packages. */
-  readonly types: () => readonly string[]
-  /** Undefined where their plugin is disabled, or stores nothing. */
-  readonly jobs: Jobs | undefined
-  readonly metering: Metering | undefined
-  readonly requests: StoredRequests | undefined
-  readonly trail: Trail | undefined
-}
 
 export const consoleRoutes =
   (parts: ConsoleParts): FastifyPluginCallback =>

@@ -3,9 +3,9 @@ import type { AdminAnswer, RequestContext } from '../../../kernel/index.ts'
 import { KINDS, type TrailEntry } from '../../audit/service.ts'
 import { createLinks, type Html, html, type Links, type Part } from '../../html/service.ts'
 import { consolePage, missing, nextPage, pathOf } from '../console-page.ts'
+import type { ConsoleParts } from '../console-parts.ts'
 import { address, choice, form, type Query, readQuery, textField } from '../form.ts'
 import { instant } from '../format.ts'
-import type { ConsoleParts } from '../routes.ts'
 import { table } from '../table.ts'
 
 /** Parameters of /_audit that have a field of their name. */

@@ -3,8 +3,8 @@ import type { AdminAnswer, RequestContext } from '../../../kernel/index.ts'
 import { html, type Part } from '../../html/service.ts'
 import { isJobId, JobUnknown } from '../../jobs/service.ts'
 import { consolePage } from '../console-page.ts'
+import type { ConsoleParts } from '../console-parts.ts'
 import { readQuery } from '../form.ts'
-import type { ConsoleParts } from '../routes.ts'
 import { timeOf } from './job-table.ts'
 
 export const jobPage =

@@ -3,8 +3,8 @@ import { type AdminAnswer, AdminParameter, type RequestContext } from '../../../
 import { createLinks, type Html, html } from '../../html/service.ts'
 import { isJobId } from '../../jobs/service.ts'
 import { consolePage, nextPage, pathOf } from '../console-page.ts'
+import type { ConsoleParts } from '../console-parts.ts'
 import { address, readQuery } from '../form.ts'
-import type { ConsoleParts } from '../routes.ts'
 import { jobTable } from './job-table.ts'
 
 const PAGE = 50

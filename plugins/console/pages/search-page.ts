@@ -2,8 +2,8 @@
 import { type AdminAnswer, AdminParameter, type RequestContext } from '../../../kernel/index.ts'
 import { createLinks, html } from '../../html/service.ts'
 import { consolePage, pathOf } from '../console-page.ts'
+import type { ConsoleParts } from '../console-parts.ts'
 import { choice, form, readQuery, textField } from '../form.ts'
-import type { ConsoleParts } from '../routes.ts'
 import { countList } from './count-list.ts'
 
 export const searchPage =

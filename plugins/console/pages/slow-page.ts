@@ -4,10 +4,10 @@ import { createLinks, type Html, html } from '../../html/service.ts'
 import type { SlowRequest } from '../../request-log/service.ts'
 import { bar } from '../charts.ts'
 import { consolePage, missing, pathOf, tookTooLong } from '../console-page.ts'
+import type { ConsoleParts } from '../console-parts.ts'
 import { choice, form, readQuery, textField } from '../form.ts'
 import { instant, milliseconds } from '../format.ts'
 import { inTime } from '../in-time.ts'
-import type { ConsoleParts } from '../routes.ts'
 import { table } from '../table.ts'
 
 const MINUTE_MS = 60_000

@@ -4,10 +4,10 @@ import { createLinks, type Html, html, type Part } from '../../html/service.ts'
 import type { UsageSum } from '../../metering/service.ts'
 import { bar, columnChart } from '../charts.ts'
 import { consolePage, missing, pathOf, tookTooLong } from '../console-page.ts'
+import type { ConsoleParts } from '../console-parts.ts'
 import { address, choice, form, type Query, readQuery, textField } from '../form.ts'
 import { bytes, figure } from '../format.ts'
 import { inTime } from '../in-time.ts'
-import type { ConsoleParts } from '../routes.ts'
 import { type Column, table } from '../table.ts'
 
 const DAY_MS = 86_400_000
