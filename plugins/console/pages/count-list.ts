@@ -5,7 +5,7 @@ import type { ResourceCounts } from '../resource-counts.ts'
 
 export const countList = (counts: ResourceCounts | undefined, links: Links): Html => {
   if (counts === undefined)
-    return html`<p>The resources were not counted within 5 seconds. It is tried again after a minute.</p>`
+    return html`<p>The resources could not be counted within 5 seconds. It is tried again after a minute.</p>`
   const total = counts.types.reduce((sum, { count }) => sum + count, 0)
   return html`<p class="quiet">${figure(total)} ${total === 1 ? 'resource' : 'resources'}, counted at ${instant(counts.at)} UTC and anew after a minute</p>
 <ul class="types">${counts.types.map(

@@ -1,6 +1,4 @@
 /** The console in a browser: readable in light and dark, on a phone, with the keyboard, and usable without a script. */
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../../plugins/audit/index.ts'
@@ -21,8 +19,6 @@ import { basic, serverWith, type TestServer } from '../../support/server-with.ts
 const FHIR = { 'content-type': 'application/fhir+json' }
 const JOB = '0123456789abcdef0123456789abcdef'
 const PAGES = ['', '/search', '/audit', '/usage', '/jobs', `/jobs/${JOB}`, '/slow'].map((path) => `/_console${path}`)
-/** Where it is set, a picture of each page is kept in this folder. */
-const PICTURES = process.env.REFHIR_PICTURES
 
 let chromium: Chromium
 let server: TestServer
@@ -83,11 +79,6 @@ if (chromiumMissing !== undefined) {
       for (const url of PAGES) {
         const answer = await page.goto(`${address}${url}`)
         assert.is(answer?.status(), 200, url)
-        if (PICTURES !== undefined) {
-          await mkdir(PICTURES, { recursive: true })
-          const path = join(PICTURES, `${kind.replace(' ', '-')}${url.replaceAll('/', '-')}.png`)
-          await page.screenshot({ path: path as `${string}.png`, fullPage: true })
-        }
         await page.$$eval('details', (all) => {
           for (const one of all) one.open = true
         })
