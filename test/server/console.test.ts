@@ -124,8 +124,11 @@ test('pages have a strict policy, no script, no cache, and links to this server 
 
 test('the overview shows version, status, role, database, uptime, memory, and the resources counted once a minute', () =>
   withServer(async (server) => {
-    const create = (type: string) =>
-      server.inject({ method: 'POST', url: `/${type}`, headers: FHIR, payload: JSON.stringify({ resourceType: type }) })
+    const create = (type: string) => {
+      const contained = type === 'Practitioner' ? [{ resourceType: 'Patient', id: 'inside' }] : undefined
+      const payload = JSON.stringify({ resourceType: type, contained })
+      return server.inject({ method: 'POST', url: `/${type}`, headers: FHIR, payload })
+    }
     const { id } = (await create('Patient')).json() as { id: string }
     for (const type of ['Patient', 'Patient', 'Practitioner']) assert.is((await create(type)).statusCode, 201)
     assert.is((await server.inject({ method: 'DELETE', url: `/Patient/${id}` })).statusCode, 204)
@@ -137,7 +140,7 @@ test('the overview shows version, status, role, database, uptime, memory, and th
     assert.match(first, /Memory \d+ MB of the process/)
     assert.match(first, new RegExp(`Database ${chosenKind.name} `))
     assert.match(first, /3 resources, counted at 2026-01-15 15:01:00 UTC/)
-    assert.match(first, /Patient 2 Practitioner 1 /, 'a deleted resource is not counted')
+    assert.match(first, /Patient 2 Practitioner 1 /, 'deleted and contained resources are not counted')
     assert.match(first, /Jobs that run or wait 1 job; times in UTC .* test queued app/)
     assert.is(/Servers of the database 1 server .* primary /.test(first), chosenKind.name === 'postgres')
     await create('Patient')
@@ -187,8 +190,15 @@ test('the audit trail is filtered and paged, and looking at it is recorded', () 
       assert.is(rows(await pageOf(server, `/_console/audit?${query}`)), count, query)
     const own = textOf(await pageOf(server, '/_console/audit?subtype=admin'))
     assert.match(own, /anonymous, \S+ admin _audit 200/)
-    await pageOf(server, '/_console')
-    assert.match(textOf(await pageOf(server, '/_console/audit?subtype=admin')), /admin _console 200/)
+    for (const [url, name] of [
+      ['/_console', '_console'],
+      ['/_console/usage', '_usage'],
+      ['/_console/slow', '_requests'],
+    ] as const) {
+      await pageOf(server, url)
+      const events = textOf(await pageOf(server, '/_console/audit?subtype=admin'))
+      assert.match(events, new RegExp(`admin ${name} 200`), url)
+    }
     assert.is((await get(server, '/_console/audit?from=yesterday')).statusCode, 400)
   }))
 
