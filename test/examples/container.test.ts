@@ -18,7 +18,7 @@ import {
   rmSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
-import { basename, dirname, join, matchesGlob } from 'node:path'
+import { basename, dirname, join, matchesGlob, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -50,7 +50,9 @@ const canBecome = process.getuid?.() === 0 && isOpenToOthers(root)
 
 const test = suite<object>('the container')
 /** Beside what is linked into it: hard links cannot lead to another file system. */
-const place = mkdtempSync(join(root, 'node_modules/.container-'))
+// On the file system of node_modules, so that its files can be linked.
+mkdirSync(join(root, '.refhir'), { recursive: true })
+const place = mkdtempSync(join(root, '.refhir/container-'))
 const context = join(place, 'context')
 let postgres: Postgres
 test.before(async () => {
@@ -97,7 +99,7 @@ const linkModules = (folder: string): void => {
   const from = join(root, 'node_modules')
   const to = join(folder, 'node_modules')
   mkdirSync(to)
-  const entries = globSync(['*', '.bin'], { cwd: from }).filter((one) => !one.startsWith('.container-'))
+  const entries = globSync(['*', '.bin'], { cwd: from })
   execFileSync('cp', ['-al', ...entries, `${to}/`], { cwd: from })
 }
 
@@ -254,7 +256,7 @@ test('the compose file names what exists: files, volumes, services, and variable
   }
   const { server, database } = compose.services as { server: Service; database: Service }
   assert.ok(existsSync(join(DEPLOY, 'compose', server.build!.context, server.build!.dockerfile)))
-  assert.is(join(DEPLOY, 'compose', server.build!.context), root)
+  assert.is(resolve(DEPLOY, 'compose', server.build!.context), resolve(root))
   assert.equal(server.depends_on, { database: { condition: 'service_healthy' } })
   assert.ok(database.healthcheck !== undefined)
   assert.match(database.image!, /^postgres:\d+/)
