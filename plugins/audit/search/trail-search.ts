@@ -1,7 +1,5 @@
 /** The search of GET /_audit for other plugins: events as plain values. */
-import type { EventKind } from '../event.ts'
-import { KINDS } from '../event.ts'
-import { actionOf } from '../fhir/kinds.ts'
+import { type EventKind, KINDS } from '../event.ts'
 import { decodeId } from '../id.ts'
 import type { Row } from '../tables.ts'
 import type { AuditSearch } from './find.ts'
@@ -12,14 +10,12 @@ export interface TrailEntry {
   /** Milliseconds since the epoch. */
   readonly at: number
   readonly kind: EventKind
-  readonly action: string
   /** HTTP status; 200 or 500 for an event without a request. */
   readonly status: number
   /** Name of an operation, path of an admin endpoint, method of a request that was refused early. */
   readonly operation: string | undefined
   readonly type: string | undefined
   readonly id: string | undefined
-  readonly version: number | undefined
   readonly patient: string | undefined
   readonly client: string | undefined
   readonly user: string | undefined
@@ -38,18 +34,15 @@ export type TrailSearch = (
 
 const entryOf = (row: Row): TrailEntry => {
   const kind = KINDS[row.kind] ?? 'request'
-  const operation = row.operation ?? undefined
   const idOf = (packed: Uint8Array | null): string | undefined => (packed === null ? undefined : decodeId(packed))
   return {
     seq: row.seq,
     at: row.at,
     kind,
-    action: actionOf(kind, operation),
     status: row.status,
-    operation,
+    operation: row.operation ?? undefined,
     type: row.type ?? undefined,
     id: idOf(row.id),
-    version: row.ver ?? undefined,
     patient: idOf(row.patient),
     client: row.client ?? undefined,
     user: row.person ?? undefined,
