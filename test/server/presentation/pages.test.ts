@@ -286,6 +286,39 @@ test('a HEAD has the head of the page, pages are compressed, and a direct answer
   assert.is(answers[0]?.headers['content-type'], PAGE)
 })
 
+test('a Host that is no host and port is refused with a page, and leaves no error in the log', async () => {
+  const own = await start([html])
+  const address = await own.listen()
+  await own.inject({
+    method: 'PUT',
+    url: '/Patient/p1',
+    headers: FHIR,
+    payload: '{"resourceType":"Patient","id":"p1"}',
+  })
+  for (const host of ['a b', 'a:99999', '1.2.3.999', '[1]', '[::1]:65536', 'a/b'])
+    for (const [accept, type] of [
+      [CHROME, PAGE],
+      ['application/json', 'application/fhir+json; charset=utf-8'],
+    ]) {
+      const head = `GET /Patient/p1 HTTP/1.1\r\nHost: ${host}\r\nAccept: ${accept}\r\nConnection: close\r\n\r\n`
+      const [answer] = (await exchange(address, head)).answers
+      assert.equal([answer?.statusCode, answer?.headers['content-type']], [400, type], `${host} ${accept}`)
+      assert.match(answer?.body ?? '', 'the header host is not a host and port')
+    }
+  for (const host of ['a', 'a:65535', '127.0.0.1:0', '[::1]:8080', 'fhir_1.example'])
+    assert.is(
+      (await exchange(address, `GET /Patient/p1 HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).answers[0]
+        ?.statusCode,
+      200,
+      host,
+    )
+  assert.equal(
+    own.lines.filter(({ level }) => level === 'error'),
+    [],
+  )
+  await own.stop()
+})
+
 test('behind SMART a browser without a token gets 401 as a page that leads to the open start page', async () => {
   const closed = await smartServer({ plugins: [...basic, html, limits, smart] })
   try {
