@@ -13,6 +13,12 @@ export const ExportInBundle = defineError(
   'not-supported',
   '$export is no entry of a Bundle; ask for it with a request of its own.',
 )
+export const ExportAnswerFormat = defineError(
+  'export/answer-format',
+  406,
+  'not-supported',
+  'The answer to $export is FHIR in JSON; send Accept: application/fhir+json.',
+)
 export const ExportFormat = defineError(
   'export/format',
   400,

@@ -1,9 +1,9 @@
 /** $export of the system, of all patients and of a Group. https://hl7.org/fhir/uv/bulkdata/STU2/export.html */
 import type { Random } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
-import type { Invocation, Operation, OperationParameter } from '../fhir/service.ts'
+import { acceptedFormat, type Invocation, type Operation, type OperationParameter } from '../fhir/service.ts'
 import { begunAnswer, type Jobs, newJobId, ownerOf } from '../jobs/service.ts'
-import { ExportBusy, ExportInBundle, ExportOff } from './errors.ts'
+import { ExportAnswerFormat, ExportBusy, ExportInBundle, ExportOff } from './errors.ts'
 import type { ExportSpec } from './export-spec.ts'
 import { readSpec, type SpecParts } from './read-spec.ts'
 
@@ -51,6 +51,7 @@ const kickOff = async (parts: ExportOperationParts, invocation: Invocation, leve
   const { database, jobs, random, late } = parts
   const { request, interaction, ruling } = invocation
   if (interaction.entry !== undefined) throw ExportInBundle()
+  if (acceptedFormat(request.headers.accept) !== 'json') throw ExportAnswerFormat()
   const { spec: specParts, store } = late()
   const spec = await readSpec(specParts, invocation, level)
   const owner = ownerOf(request.caller)

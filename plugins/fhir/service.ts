@@ -30,6 +30,7 @@ export type {
 } from '../storage/service.ts'
 export type { BesideResources } from './beside.ts'
 export type { CapabilityPart } from './capability-part.ts'
+export { acceptedFormat } from './http/media.ts'
 export { SNAPSHOT_HEADER } from './http/snapshot-header.ts'
 export type {
   AnsweringOperation,

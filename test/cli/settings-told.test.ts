@@ -17,7 +17,7 @@ interface Case {
 /** Serves until ready, or runs the command. */
 const server = async (line: string, { toml, environment = {} }: Case = {}) => {
   const world = createWorld({
-    plugins: [shop(), { ...audit, needs: {}, migrations: [], setup: () => undefined }],
+    plugins: [shop(), { ...audit, needs: {}, provides: [], migrations: [], setup: () => undefined }],
     argv: line.split(' ').filter((word) => word !== ''),
     environment,
     onWrite: ({ send }, text) => {
@@ -64,7 +64,7 @@ test('proxy settings of which one has no effect are warned of at the start', asy
 
 const VARIABLES = {
   SERVER_LOG_LEVL: 'debug',
-  SERVER_REFERENCE_POLICY: 'strict',
+  SERVER_RETENTION_DAYS: '7',
   SERVER_COLOUR: 'red',
   SERVER_CONFIG: '',
   // A service called "server", as Kubernetes tells every container of it.
@@ -77,7 +77,7 @@ const VARIABLES = {
 }
 const ABOUT = [
   'SERVER_LOG_LEVL is no variable of this server and does nothing; SERVER_LOG_LEVEL is one',
-  'SERVER_REFERENCE_POLICY is no variable of this server and does nothing; set reference_policy under [conformance] or --references',
+  'SERVER_RETENTION_DAYS is no variable of this server and does nothing; set retention_days under [audit]',
   'SERVER_COLOUR is no variable of this server and does nothing; server config lists the settings',
 ]
 

@@ -137,7 +137,7 @@ test('the overview shows version, status, role, database, uptime, memory, and th
     const first = textOf(await pageOf(server, '/_console'))
     assert.match(first, /Status ok Role primary Version \d+\.\d+\.\d+\S*, Node\.js v\d+/)
     assert.match(first, /Running for 3 h 1 min/)
-    assert.match(first, /Memory \d+ MB of the process/)
+    assert.match(first, /Memory [\d.,]+ [GM]B of the process/)
     assert.match(first, new RegExp(`Database ${chosenKind.name} `))
     assert.match(first, /3 resources, counted at 2026-01-15 15:01:00 UTC/)
     assert.match(first, /Patient 2 Practitioner 1 /, 'deleted and contained resources are not counted')
