@@ -14,6 +14,8 @@ import { extentOf, type Restriction } from './restriction.ts'
 import { Ruling } from './ruling.ts'
 
 export interface AdminAnswer {
+  /** 200 when left out. */
+  readonly status?: number
   readonly type: string
   readonly body: string | Readable
   readonly headers?: Readonly<Record<string, string>>
@@ -39,7 +41,7 @@ export interface AdminEndpoint {
    * this server still holds in memory of what the endpoint shows.
    */
   readonly beforeRelay?: () => Promise<void>
-  /** The answer with status 200; called once the caller is known to be allowed it. Throws 4xx. */
+  /** Called once the caller is known to be allowed the answer. Throws 4xx. */
   answer(request: RequestContext): Promise<AdminAnswer>
 }
 
@@ -92,11 +94,14 @@ export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEn
       try {
         await authorizeAdmin(run, ctx, operation)
         const isPretty = readPretty(ctx)
-        const { type, body: text, headers = {} } = await endpoint.answer(ctx)
+        const { status = 200, type, body: text, headers = {} } = await endpoint.answer(ctx)
         const body = isPretty && typeof text === 'string' && isJson(type) ? await indentJsonInTurns(text) : text
-        if (audited) await run.onAudit?.({ request: ctx, interaction, status: 200 })
+        if (audited) await run.onAudit?.({ request: ctx, interaction, status })
         // The figures change all the time, so no cache may store them.
-        return reply.headers({ ...headers, 'content-type': type, 'cache-control': 'no-store' }).send(body)
+        return reply
+          .code(status)
+          .headers({ ...headers, 'content-type': type, 'cache-control': 'no-store' })
+          .send(body)
       } catch (error) {
         await run.onAudit?.({ request: ctx, interaction, status: toServerError(error).status })
         throw error

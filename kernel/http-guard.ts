@@ -18,6 +18,8 @@ const ONCE: readonly string[] = [
 
 // RFC 9110, section 7.2. Links of answers may begin with this header.
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/
+/** The syntax alone takes a port such as 99999 and an address such as 1.2.3.999. */
+const isHost = (host: string): boolean => HOST.test(host) && URL.canParse(`http://${host}`)
 
 /**
  * The refusal of a request target that does not begin with a slash, or undefined. RFC 9112, section 3.2: the
@@ -69,6 +71,6 @@ export const checkHead = (raw: IncomingMessage): ServerError | undefined => {
     return MalformedRequest('its transfer coding is not chunked alone; compress with Content-Encoding: gzip')
   if (host === undefined) {
     if (raw.httpVersionMinor > 0) return MalformedRequest('the header host is missing')
-  } else if (!HOST.test(host)) return MalformedRequest('the header host is not a host and port')
+  } else if (!isHost(host)) return MalformedRequest('the header host is not a host and port')
   return url.charCodeAt(0) === 47 ? undefined : checkTarget(url, raw.method, host)
 }

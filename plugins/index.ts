@@ -3,6 +3,7 @@ import type { AnyPlugin } from '../kernel/index.ts'
 import audit from './audit/index.ts'
 import backup from './backup/index.ts'
 import cluster from './cluster/index.ts'
+import console from './console/index.ts'
 import cors from './cors/index.ts'
 import database from './database/index.ts'
 import definitions from './definitions/index.ts'
@@ -65,6 +66,7 @@ export const firstParty: readonly AnyPlugin[] = [
   metrics, // and measures it
   cors, // announces to browsers whose pages may read all of that
   audit, // records what all the others did
+  console, // shows all of that to operators
   backup, // notes in that trail where its database was restored
   probes, // may show what all others report
   openapi, // describes what all of them serve

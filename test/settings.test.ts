@@ -157,6 +157,7 @@ const VARIABLES: Readonly<Record<string, Omit<Row, 'env'>>> = {
 const OURS: Readonly<Record<string, string>> = {
   'server.compress_from_bytes': 'a proxy in front may compress already, and then the server need not',
   'html.enabled': 'an operator may want no pages of data in browsers',
+  'console.enabled': 'pages show the use of the server, so an operator asks for them',
   'plugins.load': 'third-party plugins',
   'smart.inside_jwks_hosts':
     'keys of clients are fetched from the public internet only, and hospitals have services inside',

@@ -11,6 +11,8 @@ import { createEventQueue } from './intake/queue.ts'
 import { createAnonymousRefusalThrottle } from './intake/refusal-throttle.ts'
 import { auditRoutes } from './routes.ts'
 import { createAuditSearch } from './search/find.ts'
+import { createTrailSearch } from './search/trail-search.ts'
+import { Trail } from './service.ts'
 import { auditMigrations } from './tables.ts'
 import { createVerifier } from './verify/verifier.ts'
 
@@ -23,11 +25,12 @@ export default definePlugin({
   config: { audit: auditSection },
   needs: { database: Database },
   uses: [Fhir],
+  provides: [Trail],
   migrations: auditMigrations,
   errors,
   commands: { audit: async () => (await import('./commands/audit.ts')).default },
   enabled: ({ audit }) => audit.enabled,
-  setup({ config: { audit }, needs: { database }, optional, hooks, run, routes, busy, clock, random, log }) {
+  setup({ config: { audit }, needs: { database }, optional, provide, hooks, run, routes, busy, clock, random, log }) {
     const keys = createKeyRing(audit.key, audit.previous_keys)
     const trail = createPlace({ database, keys, busy, clock, random, log })
     const queue = createEventQueue({ trail: trail.writer, clock, log })
@@ -43,7 +46,9 @@ export default definePlugin({
       await intake.flush()
       await trail.gather()
     }
-    routes(auditRoutes({ run, flush, finder: createAuditSearch(database, clock), chain: keeper.chain, verify }))
+    const finder = createAuditSearch(database, clock)
+    provide(Trail, { flush, search: createTrailSearch(finder, flush) })
+    routes(auditRoutes({ run, flush, finder, chain: keeper.chain, verify }))
     return { start: keeper.start, stop: keeper.stop }
   },
 })

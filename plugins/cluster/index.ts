@@ -6,6 +6,7 @@ import { checkRole } from './check-role.ts'
 import { clusterKeys } from './config.ts'
 import * as errors from './errors.ts'
 import { createFollow } from './follow/follow-primary.ts'
+import { readServers } from './read-servers.ts'
 import * as relayErrors from './relay/errors.ts'
 import { setUpRelay } from './relay/set-up-relay.ts'
 import { Cluster } from './service.ts'
@@ -27,7 +28,8 @@ export default definePlugin({
     checkRole({ cluster, database, smart })
     const { clock, random, log, gate, fatal } = host
     const primaryUrl = cluster.primary_url?.replace(/\/+$/, '')
-    provide(Cluster, { role: cluster.role, primaryUrl })
+    const servers = async () => (store.kind === 'postgres' ? readServers(store) : undefined)
+    provide(Cluster, { role: cluster.role, primaryUrl, servers })
     // No replica shares another kind of database.
     if (store.kind !== 'postgres') return
     const searches = later(Searches)

@@ -40,6 +40,7 @@ export { isProcessGone, type OwnProcess, ownProcess } from './lease/own-process.
 export { type Mark, readEpoch, readMark } from './mark.ts'
 export { isOutdated, outdatedWhere } from './outdated.ts'
 export { isHeldUp } from './postgres/failure.ts'
+export { openTemporaryDatabase, type TemporaryDatabase } from './sqlite/temporary-database.ts'
 export { whenStored } from './when-stored.ts'
 
 /** For a worker thread: opens a connection that reads committed rows. It is closed when the thread ends. */

@@ -27,9 +27,9 @@ export default definePlugin({
   },
   errors,
   commands: { expunge: async () => (await import('./commands/expunge.ts')).default },
-  setup({ config: { expunge }, needs, run, routes, clock, random, serves }) {
+  setup({ config: { expunge }, needs, run, request, routes, clock, random, serves }) {
     const { database, jobs, fhir } = needs
-    jobs.add({ kind: EXPUNGE_KIND, run: createRunExpunge(needs) })
+    jobs.add({ kind: EXPUNGE_KIND, run: createRunExpunge({ ...needs, run, request }) })
     fhir.operation(expungeOperation({ ...needs, random, allowsAnonymous: expunge.anonymous }))
     routes(expungeRoutes({ jobs, polls: createPollLimit(clock), run, clock }))
     let close: (() => Promise<void>) | undefined

@@ -9,6 +9,10 @@ import { ExpungeInput } from './errors.ts'
 import { checkMayExpunge } from './may-expunge.ts'
 
 export const EXPUNGE_KIND = 'expunge'
+/** The name of the operation, also in the audit trail. */
+export const EXPUNGE_CODE = 'expunge'
+/** Its name in the audit trail where it is asked for a record. */
+const RECORD_EVENT = 'expunge-record'
 
 export interface ExpungeParts {
   readonly database: Database
@@ -42,7 +46,7 @@ const begin = async (
     }),
   )
   jobs.wake()
-  return begunAnswer('expunge', `${request.baseUrl}/expunge/${job}`)
+  return { ...begunAnswer('expunge', `${request.baseUrl}/expunge/${job}`), recordedAs: RECORD_EVENT }
 }
 
 const expunge = async (parts: ExpungeParts, invocation: Invocation): Promise<OperationAnswer> => {
@@ -68,7 +72,7 @@ const expunge = async (parts: ExpungeParts, invocation: Invocation): Promise<Ope
 }
 
 export const expungeOperation = (parts: ExpungeParts): Operation => ({
-  code: 'expunge',
+  code: EXPUNGE_CODE,
   definition: 'http://hapifhir.io/fhir/OperationDefinition/expunge',
   documentation: 'Erases the content of a resource with all of its versions, or that of the record of a patient.',
   levels: ['instance'],

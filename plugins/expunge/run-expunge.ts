@@ -1,14 +1,17 @@
 /** The job that erases the record of a patient: the compartment, what was deleted of it, and the Patient at last. */
-import { toServerError } from '../../kernel/index.ts'
+import { type Host, toServerError } from '../../kernel/index.ts'
+import type { Database } from '../database/service.ts'
 import type { Fhir, Resources } from '../fhir/service.ts'
 import { callerOfJob, type RunningJob } from '../jobs/service.ts'
 import type { Model } from '../model/service.ts'
 import type { Searches } from '../search/service.ts'
 import type { Storage } from '../storage/service.ts'
-import { type ErasePart, eraseAll, type Named } from './erase.ts'
+import { type EraseInJob, type ErasePart, eraseAll, type Named } from './erase.ts'
 import { ExpungeShared } from './errors.ts'
+import { EXPUNGE_CODE } from './operation.ts'
 
-export interface RunExpungeParts {
+export interface RunExpungeParts extends Pick<Host, 'run' | 'request'> {
+  readonly database: Database
   readonly resources: Resources
   readonly storage: Storage
   readonly searches: Searches
@@ -58,6 +61,22 @@ const findRecord = async (parts: RunExpungeParts, job: RunningJob, patient: stri
   return [...found.values()].sort((one, other) => other.order - one.order)
 }
 
+/**
+ * Each resource of a record has an event of its own, because the request names the Patient only. A deletion has one beside it.
+ */
+const inJob = ({ run, request }: RunExpungeParts, job: RunningJob, patient: string): EraseInJob => {
+  const details = { patients: () => [`Patient/${patient}`] }
+  return {
+    fence: (transaction) => job.fence(transaction),
+    record(transaction, { type, id }) {
+      if (run.onAudit === null) return undefined
+      const interaction = { kind: 'operation', type, id, operation: EXPUNGE_CODE } as const
+      const made = request({ caller: callerOfJob(job), purpose: 'expunge' })
+      return run.onAudit({ request: made, interaction, status: 200, details, transaction })
+    },
+  }
+}
+
 const isRefused = (error: unknown): boolean => toServerError(error).status === 409
 
 /**
@@ -67,6 +86,7 @@ const isRefused = (error: unknown): boolean => toServerError(error).status === 4
 const eraseInChunks = async (
   part: ErasePart,
   job: RunningJob,
+  within: EraseInJob,
   record: readonly Named[],
   erased: (count: number) => void,
 ): Promise<void> => {
@@ -74,7 +94,7 @@ const eraseInChunks = async (
   for (let size = CHUNK; rest.length > 0; ) {
     const chunk = rest.slice(0, size)
     try {
-      await eraseAll(part, chunk, (transaction) => job.fence(transaction))
+      await eraseAll(part, chunk, within)
     } catch (error) {
       if (!isRefused(error) || chunk.length === rest.length) throw error
       size *= 2
@@ -91,10 +111,11 @@ const eraseInChunks = async (
 const eraseDeleted = async (
   parts: RunExpungeParts,
   job: RunningJob,
+  within: EraseInJob,
   patient: string,
   erased: (count: number) => void,
 ): Promise<void> => {
-  const { resources, storage } = parts
+  const { database, resources, storage } = parts
   const upTo = await job.write(() => storage.store.closeTime())
   const session = resources.as({ kind: 'internal', purpose: 'expunge', signal: job.signal })
   const patients = new Set([patient])
@@ -102,9 +123,15 @@ const eraseDeleted = async (
     const asked = { upTo, deleted: true, patients, pause: () => job.pause() }
     for await (const found of session.asOf(type, asked))
       for (const { id } of found) {
-        const past = await job.write((transaction) => storage.write.erasePast(transaction, type, id))
-        // The Patient is found again when it was erased before.
-        if (past !== undefined && past > 0) erased(1)
+        const isErased = await database.transact(async (transaction) => {
+          await within.fence(transaction)
+          const past = await storage.write.erasePast(transaction, type, id)
+          // What this job deleted itself is found again, and has no content any more.
+          if (past === undefined || past === 0) return false
+          await within.record(transaction, { type, id })
+          return true
+        })
+        if (isErased) erased(1)
       }
   }
 }
@@ -123,6 +150,8 @@ export const createRunExpunge =
       job.report(`${done} resources erased since its last start`)
     }
     const record = await findRecord(parts, job, patient)
-    await eraseInChunks({ session, storage: parts.storage }, job, [...record, { type: 'Patient', id: patient }], erased)
-    await eraseDeleted(parts, job, patient, erased)
+    const within = inJob(parts, job, patient)
+    const all = [...record, { type: 'Patient', id: patient }]
+    await eraseInChunks({ session, storage: parts.storage }, job, within, all, erased)
+    await eraseDeleted(parts, job, within, patient, erased)
   }

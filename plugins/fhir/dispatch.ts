@@ -85,6 +85,8 @@ export interface ReadResult<T> {
   readonly status: number
   readonly version?: number | undefined
   readonly details?: FactDetails | undefined
+  /** Takes the place of the operation of the interaction. */
+  readonly operation?: string | undefined
 }
 
 const emit = <T>(
@@ -94,8 +96,9 @@ const emit = <T>(
   done: ReadResult<T>,
 ): MaybePromise<T> => {
   if (run.onAudit === null) return done.result
-  const { status, version, details } = done
-  const emitted = run.onAudit({ request, interaction, status, version, details })
+  const { status, version, details, operation } = done
+  const about = operation === undefined ? interaction : { ...interaction, operation }
+  const emitted = run.onAudit({ request, interaction: about, status, version, details })
   return emitted === undefined ? done.result : emitted.then(() => done.result)
 }
 

@@ -15,7 +15,8 @@ export interface Links {
 const LITERAL = /^[A-Z][A-Za-z]{1,63}\/[A-Za-z0-9.-]{1,64}(?:\/_history\/[A-Za-z0-9.-]{1,64})?$/
 
 export const createLinks = ({ baseUrl }: Pick<RequestContext, 'baseUrl'>): Links => {
-  const root = new URL(baseUrl).pathname.replace(/\/+$/, '')
+  // Where the Host header is refused, `baseUrl` is no URL.
+  const root = (URL.parse(baseUrl)?.pathname ?? '').replace(/\/+$/, '')
   const to = (path: string): string => `${root}/${path}`
   const ofUrl = (url: string): string | undefined => {
     if (!url.startsWith(`${baseUrl}/`) && !url.startsWith(`${baseUrl}?`)) return undefined

@@ -36,8 +36,9 @@ export const prefersHtml = (accept: string): boolean => {
   )
 }
 
-/** The values of `_format` in the query, undecoded names left out. */
-const formatsIn = (query: string): readonly string[] => new URLSearchParams(query).getAll('_format')
+/** The values of `_format` in the query, undecoded names left out. Empty ones are ignored. */
+const formatsIn = (query: string): readonly string[] =>
+  new URLSearchParams(query).getAll('_format').filter((value) => value !== '')
 
 const withoutFormat = (url: string, start: number): string => {
   const kept = url
@@ -61,6 +62,6 @@ export const askForData = (
     const isPage = formats.length === 1 && FORMATS.has((formats[0] as string).trim().toLowerCase())
     return isPage ? { url: withoutFormat(url, start), accept: JSON_ACCEPT } : undefined
   }
-  if (accept === undefined || !accept.includes('html') || !prefersHtml(accept) || CONTENT.test(url)) return undefined
+  if (accept === undefined || !/html/i.test(accept) || !prefersHtml(accept) || CONTENT.test(url)) return undefined
   return { url, accept: JSON_ACCEPT }
 }

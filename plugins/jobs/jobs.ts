@@ -5,7 +5,17 @@ import { SHARED } from './attempt.ts'
 import { move } from './move-job.ts'
 import { createRunner } from './runner.ts'
 import type { JobKind, Jobs } from './service.ts'
-import { countOpen, deleteJob, insertJob, type JobRow, readExpired, readGivenUp, readJob, readOpen } from './tables.ts'
+import {
+  countOpen,
+  deleteJob,
+  insertJob,
+  type JobRow,
+  listNewest,
+  readExpired,
+  readGivenUp,
+  readJob,
+  readOpen,
+} from './tables.ts'
 import type { Times } from './times.ts'
 
 export interface JobsParts {
@@ -70,6 +80,8 @@ export const createJobs = ({ database, clock, random, log, times, cleans }: Jobs
     async listOpen(kind) {
       return (await database.all<JobRow>(readOpen, [])).filter((row) => row.kind === kind)
     },
+    listNewest: async (limit, after = undefined) =>
+      database.all<JobRow>(listNewest, [after ?? null, after ?? null, limit]),
     async countOpen(transaction, { kind, client, person }) {
       await transaction.hold(`jobs ${kind} ${client} ${person}`)
       return Number((await transaction.get<{ n: number }>(countOpen, [kind, client, person]))?.n ?? 0)

@@ -9,6 +9,7 @@ import type { JobRow } from './tables.ts'
 export { auditRefusals } from './audit-refusals.ts'
 export { begunAnswer } from './begun-answer.ts'
 export { emitJobAudit } from './emit-job-audit.ts'
+export { JobUnknown } from './errors.ts'
 export { findOwnJob } from './find-own-job.ts'
 export { isJobId, newJobId } from './job-id.ts'
 export { callerOfJob, type Owner, ownerOf } from './owner.ts'
@@ -79,6 +80,8 @@ export interface Jobs {
   find(id: string): Promise<JobRow | undefined>
   /** The jobs of a kind that have not ended, oldest first. */
   listOpen(kind: string): Promise<readonly JobRow[]>
+  /** Jobs of all kinds, newest first: at most `limit` of those behind the job `after`. */
+  listNewest(limit: number, after?: string): Promise<readonly JobRow[]>
   /** Number of unfinished jobs of a caller. Lets others that count the same wait until COMMIT. */
   countOpen(transaction: Transaction, of: Pick<JobRow, 'kind' | 'client' | 'person'>): Promise<number>
   /** Ends a job that has not ended. Resolves to false where there is none. */

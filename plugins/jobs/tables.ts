@@ -22,6 +22,11 @@ export const insertJob = sql(
 )
 export const readJob = sql('jobs.read', `SELECT ${COLUMNS} FROM job WHERE id = ?`)
 export const listJobs = sql('jobs.list', `SELECT ${COLUMNS} FROM job ORDER BY created, id`)
+/** A page of jobs, newest first, behind one of them. Null: from the newest on. */
+export const listNewest = sql(
+  'jobs.newest',
+  `SELECT ${COLUMNS} FROM job WHERE (CAST(? AS text) IS NULL OR (created, id) < (SELECT j.created, j.id FROM job j WHERE j.id = ?)) ORDER BY created DESC, id DESC LIMIT ?`,
+)
 export const countOpen = sql(
   'jobs.count-open',
   "SELECT count(*) AS n FROM job WHERE state IN ('queued', 'running') AND kind = ? AND client = ? AND person = ?",

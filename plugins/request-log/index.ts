@@ -5,6 +5,8 @@ import { requestLogSection } from './config.ts'
 import { createLines } from './lines.ts'
 import { createRecorder } from './recorder.ts'
 import { requestsEndpoint } from './routes.ts'
+import { RequestLog } from './service.ts'
+import { createSlowest } from './slowest.ts'
 import { requestLogMigrations } from './tables.ts'
 
 export default definePlugin({
@@ -12,15 +14,19 @@ export default definePlugin({
   description: 'Logs one line per request, and keeps recent requests',
   config: { request_log: requestLogSection },
   needs: { database: Database },
+  provides: [RequestLog],
   migrations: requestLogMigrations,
   enabled: ({ request_log }) => request_log.enabled,
-  setup({ config: { request_log: config }, hooks, run, routes, needs: { database }, clock, log }) {
+  setup({ config: { request_log: config }, hooks, run, routes, provide, needs: { database }, clock, log }) {
     if (log.isLevelEnabled('info')) {
       const { add, take } = createLines(clock)
       const announce = addLines(log, take)
       hooks.meter.tap('log', (usage) => announce(add(usage)))
     }
-    if (!config.store) return
+    if (!config.store) {
+      provide(RequestLog, { stored: undefined })
+      return
+    }
     const recorder = createRecorder({
       database,
       clock,
@@ -29,6 +35,7 @@ export default definePlugin({
       refusedPerSecond: config.refused_per_second,
     })
     hooks.meter.tap('store', recorder.record)
+    provide(RequestLog, { stored: { flush: recorder.flush, slowest: createSlowest(database) } })
     routes(requestsEndpoint({ database, run, flush: recorder.flush }))
     return { start: recorder.start, stop: recorder.stop }
   },

@@ -9,6 +9,7 @@ import type { AccessEvaluator } from './access/access-evaluator-interface.ts'
 import { loadModel } from './definition/load-model.ts'
 import { columnsOfScope } from './index/backfill/reindex.ts'
 import { createClientParameterCheck } from './index/client-parameter-check.ts'
+import { type CountTypes, createCountTypes } from './index/count-types.ts'
 import type { FullTextMode } from './index/full-text/text-state.ts'
 import { createPatientSubjects, type PatientSubjects } from './index/patient-subjects.ts'
 import { SEARCH_PARAMETER } from './index/posted-parameters.ts'
@@ -34,6 +35,8 @@ export interface OpenedSearches {
   readonly references: References
   /** Finds the patients whose data a resource is. */
   readonly patients: PatientSubjects
+  /** Counts the resources of each type. */
+  readonly countTypes: CountTypes
   /** Reads versions that were current at an earlier time. Access has to be checked by the caller. */
   readonly readAsOf: ReadAsOf
 }
@@ -169,6 +172,7 @@ export const createSearches = (): LateSearches => {
         access: createAccessEvaluator({ search, store, now: () => clock.now(), types, referenceWalker: links }),
         references: createReferences({ referenceWalker: links, registry, types: store.types, isEmbedded }),
         patients,
+        countTypes: createCountTypes(database, store.types),
         readAsOf: createReadAsOf({ database, types: store.types }),
       }
       writing = {

@@ -45,12 +45,12 @@ export const tagsOf = (page: string): readonly Tag[] =>
   }))
 
 const ELEMENTS = new Set(
-  'html head meta title body a header nav ol ul li main section h1 h2 p dl dt dd details summary table caption thead tbody tr th td pre span code strong b i em br hr div form label input button footer time bdi'.split(
+  'html head meta title body a header nav ol ul li main section h1 h2 p dl dt dd details summary table caption thead tbody tr th td pre span code strong b i em br hr div form label input select option svg rect button footer time bdi'.split(
     ' ',
   ),
 )
 const ATTRIBUTES = new Set(
-  'lang charset name content class href rel aria-label aria-labelledby aria-current id for value autocomplete spellcheck method action role open scope data-label tabindex colspan rowspan'.split(
+  'lang charset name content class href rel aria-label aria-labelledby aria-current id for value autocomplete spellcheck method action role open scope data-label tabindex selected aria-hidden viewbox preserveaspectratio x y width height colspan rowspan'.split(
     ' ',
   ),
 )

@@ -7,6 +7,8 @@ export const FHIR = 'http://hl7.org/fhir'
 /** Fails for text that is not well-formed. */
 export const readDocument = (text: string): Document => {
   const parser = new DOMParser({
+    // The parser would take line ends for those of XML 1.1, such as U+0085. XML 1.0, section 2.11
+    normalizeLineEndings: (source) => source.replaceAll(/\r\n?/g, '\n'),
     onError: (level, message) => {
       throw new Error(`${level}: ${message} in ${text.slice(0, 300)}`)
     },

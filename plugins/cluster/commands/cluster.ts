@@ -7,7 +7,7 @@ import { Command, Flags } from '@oclif/core'
 import { commandContext } from '../../../kernel/index.ts'
 import { Database, isOpenElsewhere, lookForDatabase } from '../../database/service.ts'
 import { ClusterUnreadable } from '../errors.ts'
-import { readServers, type Servers } from './read-servers.ts'
+import { readServers, type Servers } from '../read-servers.ts'
 
 const NO_PRIMARY = 1
 const UNREADABLE = 2

@@ -24,6 +24,8 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
   /** Details for the audit trail. */
   readonly details?: FactDetails
+  /** The operation that the audit trail names instead of that of the address. */
+  readonly recordedAs?: string | undefined
   /** FHIR JSON made for this answer. */
   readonly text?: string | Buffer
   /** Length of `text` in bytes, if known. */

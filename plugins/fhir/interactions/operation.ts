@@ -128,7 +128,8 @@ const addressOperation = (
         async answer(here, ruling) {
           given.clear()
           const answered = await operation.answer(await invocation(here, ruling, request.body))
-          return { ...toAnswer(answered, presentation.pretty), ...details(here) }
+          const { recordedAs } = answered
+          return { ...toAnswer(answered, presentation.pretty), ...details(here), ...(recordedAs && { recordedAs }) }
         },
       },
     }

@@ -24,7 +24,7 @@ export type PerformRead = (view: View, request: InteractionRequest, addressed: A
 export const createPerformRead = (audit: Pick<AuditDetails, 'of'>): PerformRead => {
   const toDone = ({ run }: View, { ctx }: InteractionRequest, result: Answer): ReadResult<Answer> => {
     const { status, version, details = audit.of(run, version, ctx.ownUrl) } = result
-    return { result, status, version: version?.version, details }
+    return { result, status, version: version?.version, details, operation: result.recordedAs }
   }
   return (view, request, { interaction, answer }) =>
     dispatchRead(view.run, request.ctx, interaction, (ruling) =>

@@ -31,6 +31,8 @@ export interface OperationAnswer {
   /** The resource in the body, as an object or as its JSON; without both the body is empty. */
   readonly resource?: object
   readonly json?: string | Buffer
+  /** Its name in the audit trail, without the `$`, where its parameters make it something else; not in a Bundle. */
+  readonly recordedAs?: string
 }
 
 /**

@@ -91,6 +91,7 @@ export const readQueryParameters = (url: string, known: readonly string[], lenie
   if (start === -1 || start === url.length - 1) return NO_QUERY
   const values = new Map<string, string>()
   for (const [name, value] of readPairs(url.slice(start + 1))) {
+    if (name === '_format' && value === '') continue // as in a search, whose form may send empty fields
     if (!PRESENTATION.includes(name) && !known.includes(name)) {
       if (lenient) continue
       throw QueryParameterUnknown(name.slice(0, 64), [...known, ...PRESENTATION].join(', '))

@@ -16,15 +16,22 @@ import { type XmlForm, xmlFormOf } from '../xml/xml-form.ts'
 import { SAFETY_HEADERS } from './binary-content.ts'
 import { toETag } from './etag.ts'
 
+const NOT_MODIFIED = 304
+
 const versionHead = ({ version, httpDate }: StoredVersion): string[] => [
   ...['etag', toETag(version)],
   ...['last-modified', httpDate],
 ]
 
-/** Accept decides between JSON and XML, which caches have to know. */
+/**
+ * What the answers to reads of a version differ by, also where they have no body. Accept decides between JSON, XML and the
+ * content of a Binary. RFC 9110, section 15.4.5.
+ */
+const variesBy = ({ gzip }: StoredVersion): string => (gzip ? 'accept, accept-encoding' : 'accept')
+
 const contentHead = (version: StoredVersion): string[] => {
   const head = versionHead(version)
-  head.push('content-type', FHIR_JSON, 'vary', version.gzip ? 'accept, accept-encoding' : 'accept')
+  head.push('content-type', FHIR_JSON, 'vary', variesBy(version))
   if (version.type === 'Binary') head.push(...SAFETY_HEADERS)
   return head
 }
@@ -68,14 +75,23 @@ const showVersion = (
 
 /** Headers and body of the answer. */
 const show = (sent: SentResponse, answer: Answer): Pick<DirectAnswer, 'headers' | 'body' | 'length'> => {
-  const { version, shows, content } = answer
+  const { status, version, shows, content } = answer
   if (shows === 'version' && version !== undefined) return showVersion(sent, version, answer)
   // Version 0 stands for a resource that never existed.
   const head = version === undefined || version.version === 0 ? [] : versionHead(version)
-  if (shows === 'nothing') return { headers: head }
+  if (shows === 'nothing') {
+    if (status === NOT_MODIFIED && version !== undefined) head.push('vary', variesBy(version))
+    return { headers: head }
+  }
   if (shows === 'content') {
     // The content of a Binary is sent instead of the resource.
-    head.push('content-type', content?.type ?? '', ...SAFETY_HEADERS, 'vary', 'accept')
+    head.push(
+      'content-type',
+      content?.type ?? '',
+      ...SAFETY_HEADERS,
+      'vary',
+      version === undefined ? 'accept' : variesBy(version),
+    )
     return { headers: head, body: content?.bytes }
   }
   head.push('content-type', FHIR_JSON, 'vary', 'accept')

@@ -12,12 +12,13 @@ export const XML_HEADERS: readonly string[] = Object.freeze([
   ...['content-security-policy', "sandbox; default-src 'none'"],
 ])
 
+const VARIES = ['vary', 'accept'] as const
+
 const withoutPrevious = (headers: readonly string[]): string[] => {
   const kept: string[] = []
   for (let at = 0; at < headers.length; at += 2) {
     const name = headers[at] as string
-    if (name !== 'content-type' && name !== 'vary' && name !== 'content-security-policy')
-      kept.push(name, headers[at + 1] as string)
+    if (name !== 'content-type' && name !== 'content-security-policy') kept.push(name, headers[at + 1] as string)
   }
   return kept
 }
@@ -32,9 +33,10 @@ export const toXmlAnswer = async (
   const { status, headers, body } = answer
   if (body === undefined || !headers.includes(FHIR_JSON)) return answer
   const written = await xml.write(ctx, body, pretty)
+  const kept = withoutPrevious(headers)
   return {
     status,
-    headers: [...withoutPrevious(headers), 'content-type', FHIR_XML, ...XML_HEADERS, 'vary', 'accept'],
+    headers: [...kept, 'content-type', FHIR_XML, ...XML_HEADERS, ...(kept.includes('vary') ? [] : VARIES)],
     body: written,
     length: written.length,
   }

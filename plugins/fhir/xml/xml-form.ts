@@ -28,8 +28,11 @@ const parametersOf = ({ headers, url, body }: AnsweredRequest): URLSearchParams 
   return new URLSearchParams(isForm(headers, body) ? `${query}&${Buffer.from(body).toString('utf8')}` : query)
 }
 
+/** Media types are case-insensitive. RFC 9110, section 8.3.1. */
+const MAY_RANK_XML = /xml|;/i
+
 const isPlain = (accept: string | undefined): boolean =>
-  accept === undefined || accept === '*/*' || !(accept.includes('xml') || accept.includes(';'))
+  accept === undefined || accept === '*/*' || !MAY_RANK_XML.test(accept)
 
 /**
  * Undefined where the answer is JSON. `_format` counts before Accept; without both, the answer to application/fhir+xml is XML.
@@ -41,8 +44,9 @@ export const xmlFormOf = (request: AnsweredRequest): XmlForm | undefined => {
   const mayNameFormat = (url.includes('?') && MAY_NAME_FORMAT.test(url)) || isForm(headers, body)
   if (!mayNameFormat && isPlain(accept) && (accept !== undefined || sent === undefined)) return undefined
   const parameters = parametersOf(request)
-  const named = parameters.get('_format')
-  const wanted = named === null ? undefined : namedFormat(named)
+  // Parameters without a value are ignored.
+  const named = parameters.getAll('_format').find((value) => value !== '')
+  const wanted = named === undefined ? undefined : namedFormat(named)
   const isXml =
     wanted === undefined
       ? accept === undefined

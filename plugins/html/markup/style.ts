@@ -56,7 +56,7 @@ details[open] > summary { margin-bottom: .75rem; }
 details.card { padding-block: .75rem; }
 .fields { display: grid; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); gap: .75rem 1rem; margin: 0 0 1rem; }
 .fields label { display: block; font-size: .875rem; font-weight: 600; }
-input {
+input, select {
   width: 100%; min-height: 2.5rem; margin-top: .2rem; padding: .4rem .6rem; border: 1px solid var(--field); border-radius: 8px;
   background: var(--card); color: inherit; font: inherit;
 }
@@ -84,6 +84,15 @@ input {
   .rows td[data-label]::before { content: attr(data-label) ": "; color: var(--quiet); }
   td.number { text-align: start; }
 }
+.tabs { display: flex; flex-wrap: wrap; gap: 0 1.25rem; margin: 0 0 1.5rem; padding: 0; border-bottom: 1px solid var(--line); list-style: none; }
+.tabs a { display: block; margin-bottom: -1px; padding: .5rem 0; border-bottom: 3px solid transparent; color: var(--quiet); font-weight: 600; text-decoration: none; }
+.tabs a:hover { border-color: var(--line); }
+.tabs [aria-current] { border-color: var(--main); color: var(--text); }
+.chart, .bar { display: block; width: 100%; fill: var(--main); }
+.chart { height: 9rem; border-bottom: 1px solid var(--field); }
+.bar { min-width: 6rem; height: .625rem; margin-top: .45rem; }
+.ends { display: flex; justify-content: space-between; color: var(--quiet); font-size: .8125rem; }
+.nowrap { white-space: nowrap; }
 @media (forced-colors: active) { .button, button, .mark { border: 1px solid; } }
 `
 

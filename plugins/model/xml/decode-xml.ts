@@ -1,7 +1,7 @@
 /** The characters of a body in XML, which has to be UTF-8. https://hl7.org/fhir/R4/xml.html */
 import { isUtf8 } from 'node:buffer'
 import { NotUtf8 } from '../errors.ts'
-import { XmlEmpty, XmlEncoding } from './errors.ts'
+import { XmlEmpty, XmlEncoding, XmlMalformed } from './errors.ts'
 
 /** The text without a byte order mark. Throws 400. */
 export const decodeXml = (bytes: Uint8Array): string => {
@@ -11,5 +11,7 @@ export const decodeXml = (bytes: Uint8Array): string => {
   const hasMark = first === 0xef && second === 0xbb && bytes[2] === 0xbf
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8', hasMark ? 3 : 0)
   if (text.trim() === '') throw XmlEmpty()
+  // The parser would take a second mark for the first one.
+  if (text.startsWith('\ufeff')) throw XmlMalformed(1, 1, 'U+FEFF stands in front of the document')
   return text
 }

@@ -93,7 +93,7 @@ export const readSearch = (parameters: readonly (readonly [string, string])[], i
     else if (head === '_revinclude') revincludes.push(readInclude(name, value))
     else if ((RESULT_PARAMETERS as readonly string[]).includes(name) || name === '_page') {
       if (name === '_type' && !isSystem) throw SearchTypeMisplaced()
-      if (once.has(name) && name !== '_format') throw QueryParameterValue(name, 'one value; it is given twice')
+      if (once.has(name)) throw QueryParameterValue(name, 'one value; it is given twice')
       once.set(name, value)
     } else {
       if (name.startsWith('_has') || name.includes('.')) linked += 1

@@ -71,7 +71,7 @@ const createConcepts = (staging: Staging) => {
   const more = staging.prepare('SELECT * FROM more WHERE code >= ? AND code <= ? ORDER BY code, kind, key')
   return (place: number): readonly LoadedConcept[] => {
     const rows = some.all(BATCH, place) as readonly { readonly code: string; readonly body: string }[]
-    const [first, last] = [rows[0]?.code, rows.at(-1)?.code]
+    const [first = '', last = ''] = [rows[0]?.code, rows.at(-1)?.code]
     const byCode = Map.groupBy(more.all(first, last) as readonly MoreRow[], ({ code }) => code)
     return rows.map(({ code, body }) => toConcept(code, JSON.parse(body) as StagedConcept, byCode.get(code) ?? []))
   }

@@ -121,6 +121,6 @@ export const createSnomedPut = (staging: Staging, file: ReleaseFile, table: Snom
     checkSnomedRow(file, table, row)
     if (isAlone && !isOfConcepts && row.values[2] === '0') return
     const bound = table.bind(row.values)
-    if (bound !== undefined) statement.run(bound)
+    if (bound !== undefined) statement.run(...bound)
   }
 }

@@ -152,11 +152,14 @@ test('an answer in another form than FHIR JSON and XML is refused, by Accept and
       'ttl',
       'text/html',
       'application%2Ffhir%2Bturtle',
-      '',
       'json;fhirVersion=3.0',
       'html',
     ])
       assertRefused(await server.inject(`${url}?_format=${format}`), refused, `${url} ${format}`)
+    // Without a value it is ignored, so Accept counts.
+    const unnamed = `${url}?_format=`
+    assertRefused(await server.inject({ url: unnamed, headers: { accept: 'image/png' } }), refused, unnamed)
+    assert.is((await server.inject(unnamed)).statusCode, 200, unnamed)
     for (const accept of [
       '*/*',
       'application/*',

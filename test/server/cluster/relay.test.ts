@@ -7,6 +7,7 @@ import audit from '../../../plugins/audit/index.ts'
 import cluster from '../../../plugins/cluster/index.ts'
 import { makeMark } from '../../../plugins/cluster/relay/relay-mark.ts'
 import { setUpRelay } from '../../../plugins/cluster/relay/set-up-relay.ts'
+import consolePlugin from '../../../plugins/console/index.ts'
 import limits from '../../../plugins/limits/index.ts'
 import metering from '../../../plugins/metering/index.ts'
 import requestLog from '../../../plugins/request-log/index.ts'
@@ -30,9 +31,10 @@ const replicaOf = (primaryUrl: string): AnyPlugin =>
     },
   })
 
-const plugins: readonly AnyPlugin[] = [...basic, limits, smart, metering, requestLog, audit]
+const plugins: readonly AnyPlugin[] = [...basic, limits, smart, metering, requestLog, consolePlugin, audit]
 const settings = {
   audit: { key: 'a key of the chain for tests' },
+  console: { enabled: true },
   quota: { requests_per_day: 1000, writes_per_day: 1000, bytes_per_day: 10_000_000 },
   rate_limit: { requests_per_second: 1000, burst: 1000 },
   request_log: { store: true },
@@ -224,6 +226,21 @@ test('what shows the use of the server is shown by the primary, with what waited
   const read = await ask('GET', '/Patient?name=somebody')
   await until(() => lineOf(replica, read.id).length > 0, 10_000, 'the end of the request')
   assert.is(((await ask('GET', `/_requests?request=${read.id}`)).json().requests as Json[]).length, 1)
+})
+
+test('pages of the console go where their addresses go; what concerns this server stays', async () => {
+  for (const [path, way] of [
+    ['audit', SENT],
+    ['usage', SENT],
+    ['slow', SENT],
+    ['jobs', STAYED],
+    ['', STAYED],
+  ] as const) {
+    const answer = await ask('GET', path === '' ? '/_console' : `/_console/${path}`)
+    assert.is(answer.status, 200, answer.text)
+    assert.match(answer.text, /<ul class="tabs">/)
+    assert.equal(await wayOf(answer.id), way, path)
+  }
 })
 
 test('tokens, clients and keys come from the primary; a redirect and cookies come back as they are', async () => {

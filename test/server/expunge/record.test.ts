@@ -2,7 +2,16 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { chosenKind } from '../../support/database-kinds.ts'
-import { bodiesOf, expungeServer, observation, patient, plugins, tablesWith, withExpunge } from './expunge-server.ts'
+import {
+  bodiesOf,
+  CANARY,
+  expungeServer,
+  observation,
+  patient,
+  plugins,
+  tablesWith,
+  withExpunge,
+} from './expunge-server.ts'
 
 test('a record is erased with all that was deleted of it, and others stay', () =>
   withExpunge(async (server) => {
@@ -39,6 +48,44 @@ test('a record is erased with all that was deleted of it, and others stay', () =
     assert.is(unknown.statusCode, 404)
     const wrong = await server.send('POST', `/Observation/${kept}/$expunge?compartment=true`)
     assert.is(wrong.statusCode, 400)
+  }))
+
+test('the trail has an event for each erased resource of a record, also for those deleted before', () =>
+  withExpunge(async (server) => {
+    const id = await server.create(patient())
+    const held = await server.create(observation(`Patient/${id}`))
+    const gone = await server.create(observation(`Patient/${id}`))
+    assert.is((await server.send('DELETE', `/Observation/${gone}`)).statusCode, 204)
+    const events = async (query: string): Promise<string[]> => {
+      const { entry = [] } = (await server.send('GET', `/_audit?_count=1000&${query}`)).json()
+      return entry.map(({ resource }: any) => {
+        const codes = resource.subtype.map(({ code }: { code: string }) => code)
+        const named = resource.entity[0].what.reference.replace(/\/_history\/.*/, '')
+        return `${codes.at(-1)} ${named}`
+      })
+    }
+    const begun = await server.send('POST', `/Patient/${id}/$expunge?compartment=true`)
+    assert.is(begun.statusCode, 202, begun.body)
+    assert.is((await server.ended(begun.headers['content-location'])).statusCode, 200)
+    const erased = [`Patient/${id}`, `Observation/${held}`, `Observation/${gone}`]
+    // A search for the Patient finds the events of its data, too.
+    for (const one of erased)
+      assert.is((await events(`entity=${one}`)).filter((event) => event === `$expunge ${one}`).length, 1, one)
+    assert.equal(
+      (await events(`entity=Patient/${id}`)).filter((event) => event.startsWith('$expunge-record')),
+      [`$expunge-record Patient/${id}`],
+    )
+    const ofPatient = (await events(`patient=Patient/${id}`)).filter((event) => event.startsWith('$expunge '))
+    assert.equal(ofPatient.sort(), erased.map((one) => `$expunge ${one}`).sort())
+    // Of the one that was deleted before there is no second deletion.
+    for (const one of erased)
+      assert.is((await events(`entity=${one}`)).filter((event) => event === `delete ${one}`).length, 1, one)
+    const again = await server.send('POST', `/Patient/${id}/$expunge?compartment=true`)
+    assert.is((await server.ended(again.headers['content-location'])).statusCode, 200)
+    for (const one of erased)
+      assert.is((await events(`entity=${one}`)).filter((event) => event === `$expunge ${one}`).length, 1, one)
+    assert.is((await server.send('GET', '/_audit/verify')).json().ok, true)
+    assert.not.match((await server.send('GET', '/_audit?_count=1000')).body, CANARY)
   }))
 
 test('nothing of a record is erased while a resource in it is about other patients too', () =>

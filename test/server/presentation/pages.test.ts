@@ -151,7 +151,7 @@ for (const accept of [
 test('a browser gets a page with the status, validators and headers of the JSON', async () => {
   for (const url of ADDRESSES) {
     if (url === '/Binary/b') continue
-    for (const accept of [CHROME, FIREFOX, 'text/html']) {
+    for (const accept of [CHROME, FIREFOX, 'text/html', 'TEXT/HTML']) {
       const page = await open(url, accept)
       const json = await server.inject({ url, headers: { accept: 'application/json' } })
       assert.is(page.statusCode, json.statusCode, url)
@@ -163,6 +163,8 @@ test('a browser gets a page with the status, validators and headers of the JSON'
       assert.not.match(page.body, /<script|style="/)
       assert.is(page.headers['cache-control'], 'no-store')
       assert.match(page.headers.vary as string, /\baccept\b/)
+      if (json.statusCode === 200 && !url.startsWith('/_'))
+        assert.match(json.headers.vary as string, /\baccept\b(?!-)/, url)
     }
   }
 })
@@ -173,12 +175,14 @@ test('_format=html shows a page to any client, and a Binary too, whose content a
     '/Patient?_count=2&_format=text/html',
     '/Binary/b?_format=text%2Fhtml',
     '/_usage?_format=html',
+    '/Patient/p1?_format=&_format=html',
   ]) {
     const page = await open(url, '*/*')
     assert.is(page.statusCode, 200, url)
     assert.is(page.headers['content-type'], PAGE, url)
     assert.is(page.headers['content-disposition'], undefined)
   }
+  assert.is((await open('/Patient/p1?_format=')).headers['content-type'], PAGE)
   assert.is((await open('/Binary/b')).body, 'hello')
   assert.is((await open('/Patient/p1?_format=json')).headers['content-type'], 'application/fhir+json; charset=utf-8')
   assert.is((await plain.inject('/Patient/p1?_format=html')).statusCode, 406)
@@ -280,6 +284,39 @@ test('a HEAD has the head of the page, pages are compressed, and a direct answer
     `GET /Patient/p1 HTTP/1.1\r\nHost: a\r\nAccept: ${CHROME}\r\nConnection: close\r\n\r\n`,
   )
   assert.is(answers[0]?.headers['content-type'], PAGE)
+})
+
+test('a Host that is no host and port is refused with a page, and leaves no error in the log', async () => {
+  const own = await start([html])
+  const address = await own.listen()
+  await own.inject({
+    method: 'PUT',
+    url: '/Patient/p1',
+    headers: FHIR,
+    payload: '{"resourceType":"Patient","id":"p1"}',
+  })
+  for (const host of ['a b', 'a:99999', '1.2.3.999', '[1]', '[::1]:65536', 'a/b'])
+    for (const [accept, type] of [
+      [CHROME, PAGE],
+      ['application/json', 'application/fhir+json; charset=utf-8'],
+    ]) {
+      const head = `GET /Patient/p1 HTTP/1.1\r\nHost: ${host}\r\nAccept: ${accept}\r\nConnection: close\r\n\r\n`
+      const [answer] = (await exchange(address, head)).answers
+      assert.equal([answer?.statusCode, answer?.headers['content-type']], [400, type], `${host} ${accept}`)
+      assert.match(answer?.body ?? '', 'the header host is not a host and port')
+    }
+  for (const host of ['a', 'a:65535', '127.0.0.1:0', '[::1]:8080', 'fhir_1.example'])
+    assert.is(
+      (await exchange(address, `GET /Patient/p1 HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).answers[0]
+        ?.statusCode,
+      200,
+      host,
+    )
+  assert.equal(
+    own.lines.filter(({ level }) => level === 'error'),
+    [],
+  )
+  await own.stop()
 })
 
 test('behind SMART a browser without a token gets 401 as a page that leads to the open start page', async () => {

@@ -64,6 +64,8 @@ const WRITTEN: readonly (readonly [document: string | Buffer, message: RegExp])[
   [`<?xml version="1.1"?>${patient('')}`, /XML 1\.1/],
   [` <?xml version="1.0"?>${patient('')}`, /declaration must be at the start/],
   [Buffer.from(`\ufeff${patient('')}`, 'utf16le'), /UTF-16/],
+  [`\ufeff\ufeff${patient('')}`, /line 1, column 1: U\+FEFF/],
+  [`\ufeff\ufeff<?xml version="1.0"?>${patient('')}`, /U\+FEFF/],
   [Buffer.from(patient('<name><text value="\u00fc"/></name>'), 'latin1'), /not valid UTF-8/],
   [Buffer.from(patient(''), 'utf16le'), /not well-formed/],
   // Namespaces
@@ -197,6 +199,28 @@ test('a refused document is recorded in the audit trail, as one in JSON is', asy
   await refusal(patient('<foo/>'))
   const after = await entries()
   assert.is(after.length, before + 1 + 1) // the trail was asked, which it records
+})
+
+test('one element that has no definition refuses a batch and $validate as a whole, where JSON names it', async () => {
+  const post = (url: string, type: string, payload: string) =>
+    server.inject({ method: 'POST', url, headers: { 'content-type': type, accept: 'application/fhir+json' }, payload })
+  const entry = (content: string): string =>
+    `<entry><resource><Basic>${content}</Basic></resource><request><method value="POST"/><url value="Basic"/></request></entry>`
+  const batch = `<Bundle ${NS}><type value="batch"/>${entry('<code><text value="a"/></code>')}${entry('<foo/>')}</Bundle>`
+  const refused = await post('/', FHIR_XML, batch)
+  assert.is(refused.statusCode, 400, refused.body)
+  assert.match(refused.body, 'there is no element \\"foo\\"')
+  assert.is(await stored(), 0)
+  const validated = await post('/Patient/$validate', FHIR_XML, patient('<foo/><bar/>'))
+  assert.is(validated.statusCode, 400, validated.body)
+  assert.not.match(validated.body, 'bar')
+  const json = await post(
+    '/Patient/$validate',
+    'application/fhir+json',
+    '{"resourceType":"Patient","foo":{"a":1},"bar":{"a":1}}',
+  )
+  assert.is(json.statusCode, 200, json.body)
+  for (const name of ['foo', 'bar']) assert.match(json.body, name)
 })
 
 test('the server goes on', async () => {

@@ -61,6 +61,9 @@ test('Accept: the format of the higher quality, and JSON where both are equal', 
     ['text/xml', XML_TYPE],
     ['application/xml+fhir', XML_TYPE],
     ['Application/FHIR+XML ; charset=UTF-8', XML_TYPE],
+    ['APPLICATION/FHIR+XML', XML_TYPE],
+    ['TEXT/XML', XML_TYPE],
+    ['APPLICATION/FHIR+JSON', JSON_TYPE],
     ['application/fhir+xml; fhirVersion=4.0', XML_TYPE],
     ['application/fhir+xml, */*;q=0.5', XML_TYPE],
     ['application/fhir+xml;q=0.9, application/fhir+json;q=0.8', XML_TYPE],
@@ -110,6 +113,29 @@ test('_format counts before Accept, in a query and in a form', async () => {
     assert.is((await send('POST', '/Patient/_search', form, body, headers)).headers['content-type'], type, body)
 })
 
+test('_format given twice is refused, and an empty one ignored, by every read and search', async () => {
+  const accept = 'application/fhir+xml'
+  for (const url of URLS) {
+    const asked = url.includes('?') ? `${url}&` : `${url}?`
+    for (const twice of ['_format=xml&_format=json', '_format=json&_format=json', '_format=xml&%5fformat=xml'])
+      for (const headers of [{}, { accept }]) {
+        const { statusCode, body } = await server.inject({ url: `${asked}${twice}`, headers })
+        assert.is(statusCode, 400, `${asked}${twice} ${body}`)
+        assert.match(body, 'it is given twice', `${asked}${twice}`)
+      }
+    for (const empty of ['_format=', '_format', '_format=&_format=', '_format=&_format=xml', '%5fformat='])
+      assert.is(await typeOf(`${asked}${empty}`, { accept }), XML_TYPE, `${asked}${empty}`)
+    for (const empty of ['_format=', '_format=&_format=json'])
+      assert.is(await typeOf(`${asked}${empty}`, { accept: '*/*' }), JSON_TYPE, `${asked}${empty}`)
+    assert.is(await typeOf(`${asked}_format=&_format=json`, { accept }), JSON_TYPE, asked)
+  }
+  const form = 'application/x-www-form-urlencoded'
+  const posted = (body: string, url = '/Patient/_search') => send('POST', url, form, body, { accept })
+  const both = await posted('_id=a&_format=xml', '/Patient/_search?_format=json')
+  assertRefused(both, { status: 400, code: 'value' }, 'in the address and in the form')
+  assert.is((await posted('_id=a&_format=')).headers['content-type'], XML_TYPE)
+})
+
 test('a body in one format may ask for an answer in the other, and without Accept decides it', async () => {
   const asXml = resource('Patient', xml('active', 'true'))
   const asJson = '{"resourceType":"Patient","active":true}'
@@ -152,6 +178,33 @@ test('a stored compressed resource is XML to who takes gzip, and what is asked f
         /\baccept\b(?!-)/,
         `${url} ${JSON.stringify(headers)}`,
       )
+})
+
+test('a 304 has the Vary of the answer that it stands for', async () => {
+  const body = JSON.stringify({ resourceType: 'Binary', id: 'n', contentType: 'text/plain', data: 'YQ==' })
+  assert.is((await send('PUT', '/Binary/n', 'application/fhir+json', body)).statusCode, 201)
+  const long = JSON.stringify({
+    resourceType: 'Binary',
+    id: 'm',
+    contentType: 'text/plain',
+    data: 'YWFh'.repeat(2_000),
+  })
+  assert.is((await send('PUT', '/Binary/m', 'application/fhir+json', long)).statusCode, 201)
+  for (const path of ['/Patient/a', '/Patient/long', '/Patient/long/_history/1', '/Binary/n', '/Binary/m'])
+    for (const query of ['', '?_format=xml', '?_pretty=true', '?_summary=true'])
+      for (const accept of ['application/fhir+json', 'application/fhir+xml', 'APPLICATION/FHIR+XML', '*/*']) {
+        const about = `${path}${query} ${accept}`
+        const headers = { accept, 'accept-encoding': 'gzip' }
+        const whole = await fetch(base + path + query, { headers })
+        const etag = whole.headers.get('etag') ?? ''
+        await whole.arrayBuffer()
+        const unchanged = await fetch(base + path + query, { headers: { ...headers, 'if-none-match': etag } })
+        await unchanged.arrayBuffer()
+        assert.equal([whole.status, unchanged.status], [200, 304], about)
+        assert.match(unchanged.headers.get('vary') ?? '', /\baccept\b(?!-)/, about)
+        for (const name of ['vary', 'etag', 'last-modified'])
+          assert.is(unchanged.headers.get(name), whole.headers.get(name), `${name} ${about}`)
+      }
 })
 
 test('what is compressed is XML inside, and errors are XML to who takes compressed answers', async () => {

@@ -1,5 +1,5 @@
 /** Reads the servers that share the database. */
-import { sql, type ThreadReader } from '../../database/service.ts'
+import { sql, type ThreadReader } from '../database/service.ts'
 
 const EPOCHS = 10 // newest ones that are shown
 const ALIVE_SECONDS = 8 // after which another server takes over
