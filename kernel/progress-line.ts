@@ -39,7 +39,8 @@ export const progressLine = (stdout: Output, clock: Clock): ProgressLine => {
     step({ done, total, resources, unit = 'resources', label }) {
       const now = clock.monotonic()
       const count = resources ?? done
-      began ??= { at: now, count }
+      // The next label begins to count again.
+      if (began === undefined || count < began.count) began = { at: now, count }
       if (now < next && done < total) return
       next = now + (isTerminal ? TERMINAL_MS : LINES_MS)
       const percent = total === 0 ? 100 : Math.floor((100 * done) / total)

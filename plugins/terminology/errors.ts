@@ -153,6 +153,12 @@ export const PullRefused = defineError(
   'exception',
   'Terminology cannot be pulled from %s: %s. What was pulled before stays in use; check [terminology] urls.',
 )
+export const PullMalformed = defineError(
+  'terminology/pull-malformed',
+  500,
+  'structure',
+  'The %s "%s" of %s was not pulled: %s. What was pulled of it before stays in use.',
+)
 export const ReleasePath = defineError('terminology/release-path', 400, 'not-found', '%s cannot be read: %s.')
 export const ReleaseUnknown = defineError(
   'terminology/release-unknown',

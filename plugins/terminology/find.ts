@@ -12,7 +12,7 @@ import type { Freshness } from './freshness.ts'
 import { parseInSlices } from './in-slices.ts'
 import type { IndexReader } from './indexed/index-reader.ts'
 import { createMemorySource, isInMemory } from './memory-source.ts'
-import type { PulledDefinitions } from './pull/pulled-definitions.ts'
+import { type PulledDefinitions, parsePulled } from './pull/pulled-definitions.ts'
 import type { FindStored } from './stored-canonicals.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -54,7 +54,7 @@ interface Reading<T> {
 const JSON_READING: Reading<Json> = {
   stored: ({ json }) => parseInSlices(json),
   packaged: ({ json }) => parseInSlices(json),
-  pulled: (_canonical, json) => (json === undefined ? undefined : parseInSlices(json)),
+  pulled: (_canonical, json) => parsePulled(json),
 }
 
 export const createDefinitionFinder = ({
@@ -125,9 +125,9 @@ export const createDefinitionFinder = ({
       return source
     },
     async pulled(canonical, json) {
-      const large = await index.pulled(canonical)
-      if (json === undefined) return large
-      const small = createMemorySource(await parseCodeSystem(json))
+      const [large, resource] = [await index.pulled(canonical), await parsePulled(json)]
+      if (resource === undefined) return large
+      const small = createMemorySource(await readCodeSystemInSlices(resource))
       return large !== undefined && compareDefinitions(large, small) < 0 ? large : small
     },
   }

@@ -52,6 +52,21 @@ test('a source that fails exits with 1 and says so, and the next run goes on and
   await server.stop()
 })
 
+test('a malformed definition is named, exits with 1, and others are pulled', async () => {
+  const broken = { resourceType: 'CodeSystem', id: 'b', url: 'http://b.example', content: 'complete', concept: [null] }
+  const systems = source.definitions.get('CodeSystem') as Record<string, unknown>[]
+  source.definitions.set('CodeSystem', [...systems, broken])
+  const ran = await run(['pull', '--all', '--terminology', source.url])
+  source.definitions.set('CodeSystem', systems)
+  assert.is(ran.code, 1, ran.stderr)
+  assert.match(
+    ran.stdout,
+    /^The CodeSystem "http:\/\/b\.example" of http:\S+ was not pulled: an element of concept is no/m,
+  )
+  assert.match(ran.stdout, /^4 resources pulled$/m)
+  assert.not.match(ran.stdout, /-\d+\/s/)
+})
+
 test('without a source, with a bad one, and without a database it exits with 2', async () => {
   const none = await run(['pull'])
   assert.is(none.code, 2)

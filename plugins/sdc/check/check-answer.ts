@@ -126,7 +126,7 @@ export const createCheckAnswer = ({ questionnaire, response, report, findCodes, 
     const options = objectsIn(item.answerOption)
     if (options.length > 0) {
       const isFree = item.type === 'open-choice' && key === 'valueString'
-      if (!isFree && !options.some((one) => isSameValue(value, valueIn(one))))
+      if (!isFree && !options.some((one) => isSameValue(value, valueIn(one), key)))
         report('error', 'code-invalid', path, `${shown(value)} is none of the options of the item.`)
       return undefined
     }

@@ -1,5 +1,5 @@
 /** Checks an answer against the limits of its item: lengths, smallest and greatest values, attachments. */
-import { extensionsOf, extensionValue, URLS, valueIn } from '../questionnaire/extensions.ts'
+import { extensionsOf, extensionValue, URLS, valueIn, valueKeyOf } from '../questionnaire/extensions.ts'
 import type { Item } from '../questionnaire/items.ts'
 import { isObject } from '../questionnaire/json.ts'
 import type { Report } from './check-contract.ts'
@@ -49,7 +49,7 @@ const checkRange = (item: Item, value: unknown, path: string, report: Report): v
   for (const [url, name, isOutside] of bounds) {
     const bound = extensionValue(item, url)
     if (bound === undefined) continue
-    const difference = compareValues(value, bound)
+    const difference = compareValues(value, bound, valueKeyOf(extensionsOf(item, url)[0] ?? {}))
     if (difference === undefined)
       report('information', 'informational', path, `The answer cannot be compared with ${show(bound)}.`)
     else if (isOutside(difference))

@@ -13,16 +13,16 @@ const meets = (condition: Json, answers: readonly unknown[]): boolean => {
   const wanted = key === undefined ? undefined : condition[key]
   const some = (test: (difference: number) => boolean): boolean =>
     answers.some((answer) => {
-      const difference = compareValues(answer, wanted)
+      const difference = compareValues(answer, wanted, key)
       return difference !== undefined && test(difference)
     })
   switch (condition.operator) {
     case 'exists':
       return answers.length > 0 === (wanted !== false)
     case '=':
-      return answers.some((answer) => isSameValue(answer, wanted))
+      return answers.some((answer) => isSameValue(answer, wanted, key))
     case '!=':
-      return answers.some((answer) => !isSameValue(answer, wanted))
+      return answers.some((answer) => !isSameValue(answer, wanted, key))
     case '>':
       return some((difference) => difference > 0)
     case '<':

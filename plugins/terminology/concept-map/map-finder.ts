@@ -12,8 +12,8 @@ import { TooManyMaps } from '../errors.ts'
 import type { Json } from '../expansion-contract.ts'
 import { literalId } from '../operations/literal-id.ts'
 import { orNone } from '../or-none.ts'
-import type { PulledDefinitions } from '../pull/pulled-definitions.ts'
-import { type ConceptMap, parseConceptMap } from './concept-map.ts'
+import { type PulledDefinitions, parsePulled } from '../pull/pulled-definitions.ts'
+import { type ConceptMap, parseConceptMap, readConceptMapInSlices } from './concept-map.ts'
 
 /** Codes and mappings of all cached maps. */
 const MAX_MAPPINGS = 400_000
@@ -65,19 +65,26 @@ const summaryOf = (definition: Definition): Summary | undefined => {
 export const createMapFinder = ({ definitions, resources, pulled }: MapFinderParts): MapFinder => {
   // The key of a stored map has its version, and that of a map of a package the installed set: neither changes.
   const kept = new LRUCache<string, ConceptMap>({ maxSize: MAX_MAPPINGS, sizeCalculation: ({ size }) => size })
-  const made = async (key: string, text: () => string): Promise<ConceptMap> => {
+  const made = async <T extends ConceptMap | undefined>(
+    key: string,
+    make: () => Promise<T>,
+  ): Promise<ConceptMap | T> => {
     const known = kept.get(key)
     if (known !== undefined) return known
-    const map = await parseConceptMap(text())
-    kept.set(key, map)
+    const map = await make()
+    if (map !== undefined) kept.set(key, map)
     return map
   }
   const ofPackage = (one: Definition): Promise<ConceptMap> =>
-    made(`${definitions.fingerprint} ${one.package} ${one.id}`, () => one.json)
+    made(`${definitions.fingerprint} ${one.package} ${one.id}`, () => parseConceptMap(one.json))
 
   const pulledNamed = async (canonical: Canonical): Promise<ConceptMap | undefined> => {
     const text = await pulled.find('ConceptMap', canonical)
-    return text === undefined ? undefined : made(`pulled ${hash('sha256', text)}`, () => text)
+    if (text === undefined) return undefined
+    return made(`pulled ${hash('sha256', text)}`, async () => {
+      const resource = await parsePulled(text)
+      return resource && readConceptMapInSlices(resource)
+    })
   }
 
   let summaries: { readonly fingerprint: string; readonly all: Promise<readonly Summary[]> } | undefined
@@ -103,7 +110,7 @@ export const createMapFinder = ({ definitions, resources, pulled }: MapFinderPar
   const escaped = (value: string): string => value.replace(/[\\,$|]/g, '\\$&')
   const session = () => resources().as({ kind: 'internal', purpose: 'terminology' })
   const ofHeld = (held: CurrentResource): Promise<ConceptMap> =>
-    made(`stored ${held.id}/${held.version}`, () => held.json)
+    made(`stored ${held.id}/${held.version}`, () => parseConceptMap(held.json))
 
   /** Stored maps, the preferred one first. */
   const search = async (most: number, query: Readonly<Record<string, string>>) => {

@@ -57,37 +57,33 @@ export interface RowsWriter {
   clean(): Promise<void>
 }
 
-/** Rests for as long as the work took, so that requests have half of the time. Without requests, others get a turn and no more. */
-const createRest = (isAlone: boolean) => {
-  if (isAlone) return () => new Promise((resolve) => setImmediate(resolve))
-  let since = performance.now()
-  return async (): Promise<void> => {
-    await new Promise((resolve) => setTimeout(resolve, Math.max(1, performance.now() - since)))
-    since = performance.now()
+/** Does the work, and rests for as long as it took, so that requests have half of the time. Without requests, others get a turn and no more. */
+const createRest =
+  (clock: Clock, isAlone: boolean) =>
+  async (work: () => Promise<void>): Promise<void> => {
+    const began = clock.monotonic()
+    await work()
+    if (isAlone) await new Promise((resolve) => setImmediate(resolve))
+    else await new Promise((resolve) => setTimeout(resolve, Math.max(1, clock.monotonic() - began)))
   }
-}
 
 export const createRowsWriter = (database: Database, clock: Clock, isAlone = false): RowsWriter => {
+  const rested = createRest(clock, isAlone)
   /** Rows that nobody uses yet need not be on disk; the COMMIT that puts them into use waits for it. */
-  const transact = async (work: (transaction: Transaction) => Promise<void>): Promise<void> => {
-    await database.transact(work, { isLong: true, asynchronousCommit: true })
-  }
+  const transact = (work: (transaction: Transaction) => Promise<void>): Promise<void> =>
+    rested(() => database.transact(work, { isLong: true, asynchronousCommit: true }))
   const removeFrom = async (id: number, first: number): Promise<void> => {
-    const rest = createRest(isAlone)
     const last = (await database.get<{ place: number | null }>(readLastPlace, [id]))?.place ?? -1
     for (let from = first; from <= last; from += PLACES) {
       await transact(async (transaction) => {
         for (const deletion of DELETIONS) await transaction.run(deletion, [id, from, from + PLACES])
       })
-      await rest()
     }
   }
   const endIn = async (transaction: Transaction, source: SystemSource, name: string, but?: number): Promise<void> => {
     const rows = await transaction.all<SystemRow>(readNamed, [source, name])
     for (const { id } of rows) if (id !== but) await transaction.run(endSystem, [clock.now(), id])
   }
-  const rest = createRest(isAlone)
-
   return {
     async begin({ source, name, edition, header }) {
       return database.transact(async (transaction) => {
@@ -110,7 +106,6 @@ export const createRowsWriter = (database: Database, clock: Clock, isAlone = fal
           if (json !== '') await transaction.run(statement, [id, json])
         if (progress !== undefined) await transaction.run(setProgress, [progress.batches, progress.size, id])
       })
-      await rest()
     },
     async complete(id) {
       const { size, source, name } = (await database.get<SystemRow>(readSystem, [id])) as SystemRow
@@ -120,7 +115,6 @@ export const createRowsWriter = (database: Database, clock: Clock, isAlone = fal
           await transaction.run(insertEdges, slice)
           await transaction.run(deleteParents, slice)
         })
-        await rest()
       }
       await database.transact(async (transaction) => {
         await endIn(transaction, source, name, id)

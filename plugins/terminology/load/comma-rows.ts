@@ -3,7 +3,7 @@ import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { CsvError, parse } from 'csv-parse'
 import { ReleaseFile as ReleaseFileError, ReleaseLine } from '../errors.ts'
-import { findColumns, type ReadTable, type TableRow } from './table-rows.ts'
+import { findColumns, type ReadTable, refuseNul, type TableRow } from './table-rows.ts'
 
 const AT_ONCE = 1000
 const MAX_RECORD = 4 * 1024 * 1024 // bytes
@@ -40,6 +40,7 @@ export const readCommaRows: ReadTable = async function* (file, columns) {
   }
   try {
     for await (const { record, raw } of parser as AsyncIterable<Read>) {
+      refuseNul(file, raw, line)
       if (places === undefined) places = findColumns(file, record, columns)
       else rows.push({ values: places.map((at) => record[at] ?? ''), line })
       line += 1 + (raw.match(LINES)?.length ?? 0)

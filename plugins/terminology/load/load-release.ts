@@ -1,5 +1,6 @@
 /** What `server terminology load` does: reads a release, and puts it into the index. */
 import { counted, type Output, progressLine, systemClock } from '../../../kernel/index.ts'
+import { ReleaseFile } from '../errors.ts'
 import type { TerminologyIndex } from '../service.ts'
 import { readRelease } from './read-release.ts'
 import { BATCH, type Release } from './release.ts'
@@ -26,6 +27,10 @@ const read = async ({ paths, language, version }: LoadFlags, stdout: Output): Pr
         line.step({ done, total, resources: rows, unit: 'rows', label: step.file })
       },
     })
+    if (release.size === 0) {
+      release.close()
+      throw ReleaseFile(paths.join(', '), 'there are no concepts')
+    }
     for (const note of release.notes) line.say(note)
     return release
   } finally {

@@ -15,6 +15,8 @@ const TABLES = [
   'CREATE TABLE concept (place INTEGER PRIMARY KEY, code TEXT UNIQUE, body TEXT)',
   'CREATE TABLE parent (child TEXT, code TEXT, PRIMARY KEY (child, code)) WITHOUT ROWID',
 ]
+/** U+0000 in a text of JSON, which PostgreSQL does not store. */
+const NUL = /(?<!\\)(?:\\\\)*\\u0000/
 const MAX_DEPTH = 200 // of nested concepts
 
 export const isCodeSystemFile = ({ name }: ReleaseFile): boolean => /\.json$/i.test(name)
@@ -34,8 +36,9 @@ const createPut = (staging: Staging) => {
     const { code } = own
     if (typeof code !== 'string' || code === '') throw new Error(`the concept behind ${size} others has no code`)
     if (depth > MAX_DEPTH) throw new Error(`concepts are nested more than ${MAX_DEPTH} times`)
-    if (insert.run(size, code, JSON.stringify(own)).changes === 0)
-      throw new Error(`the code "${code.slice(0, 100)}" is there twice`)
+    const body = JSON.stringify(own)
+    if (NUL.test(body)) throw new Error(`the concept behind ${size} others has the character U+0000`)
+    if (insert.run(size, code, body).changes === 0) throw new Error(`the code "${code.slice(0, 100)}" is there twice`)
     size += 1
     if (parent !== undefined) link.run(code, parent)
     if (Array.isArray(nested)) for (const one of nested) put(one, code, depth + 1)
@@ -70,8 +73,10 @@ const readInto = async (
   return { members, hash: hash.digest('hex') }
 }
 
-const checkHeader = ({ resourceType, url }: Json, { content }: CodeSystem): void => {
+const checkHeader = (members: Json, { content }: CodeSystem): void => {
+  const { resourceType, url } = members
   if (resourceType !== 'CodeSystem') throw new Error('it is no CodeSystem')
+  if (NUL.test(JSON.stringify(members))) throw new Error('it has the character U+0000')
   if (typeof url !== 'string' || url === '') throw new Error('it has no url')
   if (content !== 'complete' && content !== 'fragment')
     throw new Error(`its content is "${content}", and can be complete or fragment`)

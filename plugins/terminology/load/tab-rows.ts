@@ -3,7 +3,7 @@
  * https://confluence.ihtsdotools.org/display/DOCRELFMT/3.1.1+File+Format
  */
 import { ReleaseFile as ReleaseFileError, ReleaseLine } from '../errors.ts'
-import { findColumns, type ReadTable, type TableRow } from './table-rows.ts'
+import { findColumns, type ReadTable, refuseNul, type TableRow } from './table-rows.ts'
 
 const MAX_LINE = 1024 * 1024 // characters
 
@@ -15,6 +15,7 @@ export const readTabRows: ReadTable = async function* (file, columns) {
   let line = 0
   const read = (text: string, rows: TableRow[]): void => {
     line += 1
+    refuseNul(file, text, line)
     const cells = withoutReturn(text).split('\t')
     if (places === undefined) {
       places = findColumns(file, cells, columns)

@@ -24,6 +24,11 @@ export interface TableBatch {
 /** Throws `ReleaseLine` for what is not as the format says, with file and line. */
 export type ReadTable = (file: ReleaseFile, columns: Columns) => AsyncGenerator<TableBatch>
 
+/** PostgreSQL stores no U+0000. Throws `ReleaseLine`. */
+export const refuseNul = (file: ReleaseFile, text: string, line: number): void => {
+  if (text.includes('\u0000')) throw ReleaseLine(file.label, line, 'it has the character U+0000')
+}
+
 /** Where the columns are in the file, -1 for an optional one that it does not have. Throws `ReleaseLine`. */
 export const findColumns = (file: ReleaseFile, header: readonly string[], columns: Columns): readonly number[] => {
   const names = header.map((one) => one.trim().toLowerCase())

@@ -4,13 +4,17 @@
  */
 import { createHash } from 'node:crypto'
 import type { Database, Transaction } from '../../database/service.ts'
+import { joinVersion } from '../canonical.ts'
 import { readCodeSystem } from '../code-system.ts'
-import { PullRefused } from '../errors.ts'
+import { PullMalformed, PullRefused } from '../errors.ts'
+import { inSlices } from '../in-slices.ts'
 import { isLarge, mayBeLarge } from '../indexed/is-large.ts'
 import type { ConceptBatches, LoadConcepts } from '../indexed/load-concepts.ts'
 import { loadedConcepts } from '../indexed/loaded-concept.ts'
 import { readNamed, type SystemRow } from '../indexed/tables.ts'
+import { structureFault } from '../structure-fault.ts'
 import { type FetchPage, shownUrl } from './fetch-page.ts'
+import { createPageLimit } from './page-limit.ts'
 import { type PageDefinition, readPage } from './read-page.ts'
 import {
   deletePulled,
@@ -18,6 +22,7 @@ import {
   deleteStaged,
   type PullRow,
   readPull,
+  stageAgain,
   stageDefinition,
   useStaged,
   writePull,
@@ -29,7 +34,6 @@ export type PulledType = (typeof PULLED_TYPES)[number]
 /** Resources of a page. Code systems are larger. */
 const COUNTS: Readonly<Record<PulledType, number>> = { CodeSystem: 10, ValueSet: 50, ConceptMap: 50 }
 const MAX_RESTARTS = 2 // of one run
-const MAX_PAGES = 50_000 // a source whose pages have no end
 /** The next pull asks for what was changed a moment before this one began, too: clocks of a source may differ. */
 const MARGIN_MS = 60_000
 const BATCH = 1_000 // concepts
@@ -49,12 +53,14 @@ export interface PullTypeOptions {
   readonly signal: AbortSignal
   /** Called once where an interrupted pull is gone on with: the resources that are there already. */
   readonly resumed: (seen: number) => void
+  /** Called for a definition that is malformed. What is in use of it stays. */
+  readonly refused: (error: Error) => void
   readonly step: (step: { readonly done: number; readonly total: number }) => void
 }
 
 export interface StagedDefinition extends PageDefinition {
-  /** Empty where its concepts are in the index. */
-  readonly body: string
+  /** Empty where its concepts are in the index; undefined where it is malformed. */
+  readonly body: string | undefined
 }
 
 /** The name of a pulled code system in the index. */
@@ -64,8 +70,13 @@ export const createPullType = ({ database, fetchPage, load }: PullTypeParts) => 
   /** Puts a large code system into the index, unless this very state of it is there. */
   const toStaged = async (
     definition: PageDefinition,
-    { source, type, signal }: PullTypeOptions,
+    { source, type, signal, refused }: PullTypeOptions,
   ): Promise<StagedDefinition> => {
+    const fault = await inSlices(structureFault(definition.resource))
+    if (fault !== undefined) {
+      refused(PullMalformed(type, joinVersion(definition.url, definition.version), source, fault))
+      return { ...definition, body: undefined }
+    }
     const body = JSON.stringify(definition.resource)
     if (type !== 'CodeSystem' || !mayBeLarge(body.length)) return { ...definition, body }
     const system = readCodeSystem(definition.resource)
@@ -110,6 +121,10 @@ export const createPullType = ({ database, fetchPage, load }: PullTypeParts) => 
     database.transact(
       async (transaction) => {
         for (const { name, url, version = null, status = null, body } of definitions) {
+          if (body === undefined) {
+            await transaction.run(stageAgain, [source, type, name])
+            continue
+          }
           const large = body === '' ? 1 : 0
           await transaction.run(stageDefinition, [source, type, name, url, version, status, large, body])
         }
@@ -124,7 +139,7 @@ export const createPullType = ({ database, fetchPage, load }: PullTypeParts) => 
     )
 
   /**
-   * Resolves with the number of resources when they are in use. Throws `PullAway` and `PullRefused`; the last pull stays in use
+   * Resolves with the number of definitions when they are in use, without those that were refused. Throws `PullAway` and `PullRefused`; the last pull stays in use
    * then.
    */
   return async (options: PullTypeOptions): Promise<number> => {
@@ -134,6 +149,7 @@ export const createPullType = ({ database, fetchPage, load }: PullTypeParts) => 
     const since = known?.since ?? ''
     let row = isResumed ? known : await begin(options, since, isAll || since === '')
     if (isResumed && row.pages > 0) resumed(row.seen)
+    let limit = createPageLimit()
     for (let restarts = 0; ; ) {
       signal.throwIfAborted()
       const url = new URL(row.next)
@@ -143,6 +159,7 @@ export const createPullType = ({ database, fetchPage, load }: PullTypeParts) => 
         if ((isFirst && row.is_full === 1) || restarts === MAX_RESTARTS)
           throw PullRefused(shownUrl(url), `it answered ${status}`)
         restarts += 1
+        limit = createPageLimit()
         // A page that is known no more; or the source does not search by _lastUpdated.
         row = await begin(options, since, isFirst || row.is_full === 1)
         continue
@@ -150,12 +167,17 @@ export const createPullType = ({ database, fetchPage, load }: PullTypeParts) => 
       const page = readPage(text, type, url)
       const staged: StagedDefinition[] = []
       for (const definition of page.definitions) staged.push(await toStaged(definition, options))
-      const seen = row.seen + page.count
+      const seen = row.seen + staged.filter(({ body }) => body !== undefined).length
       // Where the source does not say its time, the next pull reads everything.
       const told = time === undefined ? '' : new Date(time - MARGIN_MS).toISOString()
       const began = row.pages === 0 ? told : row.began
       row = { ...row, seen, began, pages: row.pages + 1, next: page.next?.href ?? '' }
-      if (row.pages > MAX_PAGES) throw PullRefused(shownUrl(url), `it has more than ${MAX_PAGES} pages`)
+      const endless = row.next === '' ? undefined : limit(row.pages, staged)
+      if (endless !== undefined) {
+        // The next pull does not go on behind the last one of them.
+        await begin(options, since, row.is_full === 1)
+        throw PullRefused(shownUrl(url), endless)
+      }
       await store(options, staged, row)
       step({ done: seen, total: row.next === '' ? seen : Math.max(seen, page.total ?? 0) })
       if (row.next === '') return seen

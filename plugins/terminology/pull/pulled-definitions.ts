@@ -2,14 +2,25 @@
 import type { Database } from '../../database/service.ts'
 import type { Canonical } from '../canonical.ts'
 import { compareDefinitions } from '../compare-definitions.ts'
+import { inSlices, parseInSlices } from '../in-slices.ts'
+import { structureFault } from '../structure-fault.ts'
 import { type PulledRow, readPulled, readPulledBody } from './tables.ts'
+
+type Json = Readonly<Record<string, unknown>>
 
 export interface PulledDefinitions {
   /**
-   * JSON of the preferred one with this url, and this version where it is given. Undefined where there is none; code systems of the
+   * JSON, for `parsePulled`, of the preferred one with this url, and this version where it is given. Undefined where there is none; code systems of the
    * index are not among them.
    */
   find(type: string, canonical: Canonical): Promise<string | undefined>
+}
+
+/** Undefined for what is malformed, which earlier versions of this server put into use: it is as if it was not there. */
+export const parsePulled = async (json: string | undefined): Promise<Json | undefined> => {
+  if (json === undefined) return undefined
+  const resource = await parseInSlices(json)
+  return (await inSlices(structureFault(resource))) === undefined ? resource : undefined
 }
 
 const TYPES: ReadonlySet<string> = new Set(['CodeSystem', 'ValueSet', 'ConceptMap'])

@@ -27,6 +27,9 @@ export interface Puller extends TerminologyPull {
   stop(): Promise<void>
 }
 
+/** Malformed definitions of one type of a source that are named. */
+const MAX_REPORTED = 20
+
 export const createPuller = ({ urls, database, clock, index, changed, log }: PullerParts): Puller => {
   const fetchPage = createFetchPage({ fetch: globalThis.fetch, deadline: clock.deadline })
   const sources = [...new Set(urls.map((url) => new URL(url).href.replace(/\/+$/, '')))]
@@ -50,10 +53,16 @@ export const createPuller = ({ urls, database, clock, index, changed, log }: Pul
     for (const source of sources)
       for (const type of PULLED_TYPES) {
         const label = `${type} of ${source}`
+        let refusals = 0
         try {
           resources += await pullType({
             ...{ source, type, isAll, signal },
             resumed: (seen) => report.resumed?.(label, seen),
+            refused(error) {
+              failed += 1
+              refusals += 1
+              if (refusals <= MAX_REPORTED) report.failed?.(error)
+            },
             step: (step) => report.step?.({ ...step, label }),
           })
           if (type === 'CodeSystem') await settleIndex()

@@ -24,8 +24,6 @@ export interface PageDefinition {
 
 export interface Page {
   readonly definitions: readonly PageDefinition[]
-  /** Resources of the type in this page, also those that cannot be used because they have no proper url. */
-  readonly count: number
   /** What the source says there is in all. */
   readonly total: number | undefined
   readonly next: URL | undefined
@@ -73,7 +71,6 @@ export const readPage = (text: string, type: string, from: URL): Page => {
   const { total } = bundle
   return {
     definitions: resources.flatMap(toDefinition),
-    count: resources.length,
     total: Number.isSafeInteger(total) ? (total as number) : undefined,
     next,
   }

@@ -44,6 +44,11 @@ export const stageDefinition = sql(
   'terminology.stage',
   'INSERT INTO tx_pulled (source, type, name, staged, url, version, status, large, body) VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?) ON CONFLICT (source, type, name, staged) DO UPDATE SET url = excluded.url, version = excluded.version, status = excluded.status, large = excluded.large, body = excluded.body',
 )
+/** What is in use of a definition is used by this pull, too. Parameters: source, type, name. */
+export const stageAgain = sql(
+  'terminology.stage-again',
+  'INSERT INTO tx_pulled (source, type, name, staged, url, version, status, large, body) SELECT source, type, name, 1, url, version, status, large, body FROM tx_pulled WHERE source = ? AND type = ? AND name = ? AND staged = 0 ON CONFLICT (source, type, name, staged) DO NOTHING',
+)
 export const deleteStaged = sql(
   'terminology.delete-staged',
   'DELETE FROM tx_pulled WHERE source = ? AND type = ? AND staged = 1',

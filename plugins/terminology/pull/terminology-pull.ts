@@ -3,14 +3,14 @@ export interface PullReport {
   /** An interrupted pull goes on behind so many resources. `label`: the type and its source. */
   resumed?(label: string, seen: number): void
   step?(step: { readonly label: string; readonly done: number; readonly total: number }): void
-  /** A type of a source, or a source, of which the last pull stays in use. */
+  /** A source, a type of it, or a malformed definition, of which the last pull stays in use. Of a type, the first 20 definitions. */
   failed?(error: Error): void
 }
 
 export interface PullSummary {
-  /** Resources that sources gave. */
+  /** Definitions that were put into use. */
   readonly resources: number
-  /** How often a source, or a type of it, was not pulled. */
+  /** How often a source, a type of it, or a malformed definition was not pulled. */
   readonly failed: number
 }
 

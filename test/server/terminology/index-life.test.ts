@@ -49,6 +49,16 @@ const displayOf = async (server: TestServer, code: string, system = LARGE): Prom
   return parameter.find(({ name }) => name === 'display')?.valueString ?? String(answer.statusCode)
 }
 
+test('a code system that is stored after hours without work is indexed at once', async () => {
+  const clock = createManualClock(Date.now())
+  const server = await serverWith({ plugins: plugins(), settings, clock })
+  await clock.leap(3 * 3_600_000)
+  await put(server, largeCodeSystem(COUNT))
+  const isReady = async (): Promise<boolean> => (await rowsOf(server)) === `stored large 1 ready ${COUNT}`
+  await until(isReady, WAIT_MS, 'the code system in the index')
+  await server.stop()
+})
+
 test('a new version takes the place of the one before, whose rows are removed a while later', async () => {
   const clock = createManualClock(Date.now())
   const server = await serverWith({ plugins: plugins(), settings, clock })

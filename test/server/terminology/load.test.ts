@@ -361,6 +361,16 @@ test('wrong files are refused with file and line, and --dry-run says what would 
       /made\.json: the code "a" is there twice/,
     ],
     [json('{"resourceType":"CodeSystem","concept":[{"code":"a"},'), /made\.json: it ends in the middle/],
+    [changed(concepts, `${WRIST}\t20020131`, `${WRIST}\t\u000020020131`), /line 5: it has the character U\+0000/],
+    [
+      { ...loinc, [terms]: (loinc[terms] as string).replace('1002-5', '1002-5\u0000') },
+      /Loinc\.csv, line 4: it has the character U\+0000/,
+    ],
+    [
+      json('{"resourceType":"CodeSystem","concept":[{"code":"a"},{"code":"b","display":"\\\\\\u0000"}]}'),
+      /made\.json: the concept behind 1 others has the character U\+0000/,
+    ],
+    [{ [terms]: `${(loinc[terms] as string).split('\n', 1)[0]}\n` }, /: there are no concepts/],
     [json('{"resourceType":"CodeSystem","concept":[}'), /made\.json: .*nexpected/],
     [json('{"resourceType":"ValueSet","url":"http://x.example"}'), /made\.json: it is no CodeSystem/],
     [
