@@ -23,6 +23,18 @@ import { nameOf } from './xhtml-elements.ts'
 /** Maximum size of the scratch buffer that is reused; for a longer narrative one is allocated. */
 const KEPT_BYTES = 262_144
 
+const TAG_OR_COMMENT = /<!--[\s\S]*?-->|<(?:[^"'>]|"[^"]*"|'[^']*')*>/g
+
+/**
+ * What the scan lets pass and XML does not, in a narrative that is well-formed otherwise: `]]>` in text, and characters that are
+ * none. https://www.w3.org/TR/xml/#NT-CharData, #NT-Char
+ */
+const notInXml = (text: string): string | undefined => {
+  if (text.includes('\ufffe') || text.includes('\uffff')) return BAD_CHARACTER
+  if (!text.includes(']]>') || !text.replaceAll(TAG_OR_COMMENT, '<').includes(']]>')) return undefined
+  return 'its text has "]]>", where ">" has to be written as "&gt;"'
+}
+
 export interface NarrativeCheck {
   /** Returns null if the narrative is valid, else a message that begins with `txt-1:` or `txt-2:`. */
   (text: string): string | null
@@ -74,8 +86,11 @@ export const createNarrativeCheck = (): NarrativeCheck => {
     notes.hasContent = false
     notes.beyond = ''
     // If there are as many bytes as characters, the text is ASCII and has no surrogates.
-    if ((written === text.length || text.isWellFormed()) && document(bytes) === written)
+    if ((written === text.length || text.isWellFormed()) && document(bytes) === written) {
+      const fault = notInXml(text)
+      if (fault !== undefined) return `txt-1: The narrative must be XHTML, but ${fault}.`
       return notes.hasContent ? null : 'txt-2: The narrative has no text and no image to show.'
+    }
     // U+0000 has stopped the scan, because it looks like END.
     if (text.includes('\0') || !text.isWellFormed()) return `txt-1: The narrative must be XHTML, but ${BAD_CHARACTER}.`
     return `txt-1: The narrative must be one XHTML div of basic formatting, but ${notes.problem}.`
