@@ -1,5 +1,6 @@
 /** Reads a release of LOINC. What becomes of it is in https://hl7.org/fhir/R4/loinc.html. */
 import type { Designation, PropertyValue } from '../code-system.ts'
+import { ReleaseFile as ReleaseFileError } from '../errors.ts'
 import type { LoadedConcept } from '../indexed/loaded-concept.ts'
 import { readCommaRows } from './comma-rows.ts'
 import { createPutRow, isTerms, LOINC_FILES } from './loinc-files.ts'
@@ -105,12 +106,21 @@ export const readLoinc = async (files: readonly ReleaseFile[], options: ReadOpti
   try {
     const reader = createTableReader(readCommaRows, staging, options.progress)
     const into = createLoincPut(staging)
+    let terms = 0
     const hasWhole = files.some(({ name }) => /^Loinc\.csv$/i.test(name))
     for (const table of LOINC_FILES)
       for (const file of files) {
         // The core has the same terms with fewer columns.
         if (!table.pattern.test(file.name) || (hasWhole && /^LoincTableCore\.csv$/i.test(file.name))) continue
-        await reader.read(file, table.columns, createPutRow(into, file, table))
+        const put = createPutRow(into, file, table)
+        const before = terms
+        const isOfTerms = isTerms(file)
+        await reader.read(file, table.columns, (row) => {
+          if (isOfTerms) terms += 1
+          put(row)
+        })
+        // Parts and answers alone would replace a release by one without terms.
+        if (isOfTerms && terms === before) throw ReleaseFileError(file.label, 'there are no terms in it')
       }
     const { n: size } = staging.prepare('SELECT count(*) AS n FROM concept').get() as { n: number }
     const concepts = createConcepts(staging)

@@ -348,6 +348,7 @@ test('wrong files are refused with file and line, and --dry-run says what would 
       { ...loinc, [terms]: 'LOINC_NUM,STATUS\r\n1-8,ACTIVE\r\n' },
       /Loinc\.csv, line 1: the heading lacks LONG_COMMON_NAME, COMPONENT/,
     ],
+    [{ ...loinc, [terms]: (loinc[terms] as string).split('\n')[0] as string }, /Loinc\.csv: there are no terms in it/],
     [
       { ...loinc, [terms]: (loinc[terms] as string).replace('1002-5', 'x') },
       /Loinc\.csv, line 4: LOINC_NUM cannot be "x"/,
