@@ -371,7 +371,7 @@ test('wrong files are refused with file and line, and --dry-run says what would 
       json('{"resourceType":"CodeSystem","concept":[{"code":"a"},{"code":"b","display":"\\\\\\u0000"}]}'),
       /made\.json: the concept behind 1 others has the character U\+0000/,
     ],
-    [{ [terms]: `${(loinc[terms] as string).split('\n', 1)[0]}\n` }, /: there are no concepts/],
+    [{ [terms]: `${(loinc[terms] as string).split('\n', 1)[0]}\n` }, /: there are no terms in it/],
     [json('{"resourceType":"CodeSystem","concept":[}'), /made\.json: .*nexpected/],
     [json('{"resourceType":"ValueSet","url":"http://x.example"}'), /made\.json: it is no CodeSystem/],
     [
