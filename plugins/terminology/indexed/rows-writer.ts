@@ -57,18 +57,24 @@ export interface RowsWriter {
   clean(): Promise<void>
 }
 
-/** Does the work, and rests for as long as it took, so that requests have half of the time. Without requests, others get a turn and no more. */
+const MAX_REST_MS = 2_000
+
+/**
+ * Does the work, and rests for as long as it took, so that requests have half of the time; work that waited long for the database
+ * is followed by a short rest. Without requests, others get a turn and no more.
+ */
 const createRest =
-  (clock: Clock, isAlone: boolean) =>
+  (isAlone: boolean) =>
   async (work: () => Promise<void>): Promise<void> => {
-    const began = clock.monotonic()
+    const began = performance.now()
     await work()
     if (isAlone) await new Promise((resolve) => setImmediate(resolve))
-    else await new Promise((resolve) => setTimeout(resolve, Math.max(1, clock.monotonic() - began)))
+    else
+      await new Promise((resolve) => setTimeout(resolve, Math.min(MAX_REST_MS, Math.max(1, performance.now() - began))))
   }
 
 export const createRowsWriter = (database: Database, clock: Clock, isAlone = false): RowsWriter => {
-  const rested = createRest(clock, isAlone)
+  const rested = createRest(isAlone)
   /** Rows that nobody uses yet need not be on disk; the COMMIT that puts them into use waits for it. */
   const transact = (work: (transaction: Transaction) => Promise<void>): Promise<void> =>
     rested(() => database.transact(work, { isLong: true, asynchronousCommit: true }))
