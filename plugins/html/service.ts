@@ -1,5 +1,6 @@
 /** What other plugins may import from html: how pages are written, coloured and sent. */
 export { createLinks, type Links } from './links.ts'
+export { headOf } from './markup/head.ts'
 export { type Html, html, type Part, trusted } from './markup/html.ts'
 export { PAGE_HEADERS, type PageContent, page } from './markup/page.ts'
 export { PALETTE } from './markup/palette.ts'

@@ -1,5 +1,6 @@
 /** A whole page that shows data: what is around its content, and the headers it is sent with. */
-import { type Html, html, trusted } from './html.ts'
+import { headOf } from './head.ts'
+import { type Html, html } from './html.ts'
 import { STYLE, STYLE_HASH } from './style.ts'
 
 export interface PageContent {
@@ -17,15 +18,7 @@ export interface PageContent {
 export const page = ({ title, root, trail, body, foot }: PageContent): string =>
   html`<!doctype html>
 <html lang="en">
-<head>
-<meta charset="utf-8">
-<title>${title} – refhir</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="robots" content="noindex">
-<meta name="color-scheme" content="light dark">
-<style>${trusted(STYLE)}</style>
-</head>
+${headOf(title, 'refhir', STYLE)}
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header class="top"><nav aria-label="Path">

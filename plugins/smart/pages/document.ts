@@ -1,5 +1,5 @@
 /** What all pages have around their content. */
-import { type Html, html, trusted } from '../../html/service.ts'
+import { type Html, headOf, html, trusted } from '../../html/service.ts'
 import { STYLE } from './style.ts'
 import type { Texts } from './texts.ts'
 
@@ -19,15 +19,7 @@ export interface Content {
 export const documentOf = ({ title, body, isWide = false }: Content, texts: Texts): string =>
   html`<!doctype html>
 <html lang="${texts.language}">
-<head>
-<meta charset="utf-8">
-<title>${title} – ${texts.place}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<meta name="robots" content="noindex">
-<meta name="color-scheme" content="light dark">
-<style>${trusted(STYLE)}</style>
-</head>
+${headOf(title, texts.place, STYLE)}
 <body>
 <main${isWide && html` class="wide"`}>
 <p class="place">${SIGN}<span>${texts.place}</span></p>
