@@ -24,7 +24,7 @@ export interface ExpungeParts {
   readonly allowsAnonymous: boolean
 }
 
-const told = (diagnostics: string): OperationAnswer => ({
+const outcomeOf = (diagnostics: string): OperationAnswer => ({
   resource: {
     resourceType: 'OperationOutcome',
     issue: [{ severity: 'information', code: 'informational', diagnostics }],
@@ -64,11 +64,11 @@ const expunge = async (parts: ExpungeParts, invocation: Invocation): Promise<Ope
   const count = (erased: number): string => `${erased} past ${erased === 1 ? 'version' : 'versions'}`
   if (versions === 'all') {
     const erased = await eraseAll({ session: resources.as(request), storage }, [{ type, id }])
-    return told(`The content of ${type}/${id} was erased, with that of ${count(erased)}.`)
+    return outcomeOf(`The content of ${type}/${id} was erased, with that of ${count(erased)}.`)
   }
   const erased = await database.transact((transaction) => storage.write.erasePast(transaction, type, id))
   if (erased === undefined) throw NotFound(type, id)
-  return told(`The content of ${count(erased)} of ${type}/${id} was erased.`)
+  return outcomeOf(`The content of ${count(erased)} of ${type}/${id} was erased.`)
 }
 
 export const expungeOperation = (parts: ExpungeParts): Operation => ({

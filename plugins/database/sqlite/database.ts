@@ -211,7 +211,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
   })
   for (const one of new Set([handle, readHandle])) mapFile(one, options.sqliteMmapSize)
   const reader = inMemory ? statements : createSqliteReader(handle, createPreparedStatements(readHandle))
-  const lane: ReadWorkers | undefined = inMemory
+  const longReads: ReadWorkers | undefined = inMemory
     ? undefined
     : createReadWorkers(path, options.pool ?? READERS, options.caches.thread)
   let orm: Promise<MikroORM> | undefined
@@ -238,10 +238,10 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
       read(statement, () => reader.of(statement).all(...params) as R[]),
     longQuery: async <R>(statement: Sql, params: readonly SqlParam[], signal?: AbortSignal) => {
       // A thread opens the file by its name, under which another file may be by now.
-      if (lane === undefined || fileGuard?.isLost)
+      if (longReads === undefined || fileGuard?.isLost)
         return read(statement, () => reader.of(statement).all(...params) as R[])
       if (insertBuffer.concernsReader(statement)) await writer.afterInsertBuffer(() => undefined)
-      return lane.all<R>(statement, params, signal).catch((error) => {
+      return longReads.all<R>(statement, params, signal).catch((error) => {
         throw fromSqlite(error)
       })
     },
@@ -256,7 +256,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
     },
     status: () => ({
       kind: options.kind,
-      pool: lane?.status ?? { size: 0, busy: 0, waiting: 0 },
+      pool: longReads?.status ?? { size: 0, busy: 0, waiting: 0 },
       commits: { ...writer.counters },
       ...feedStatus(options.feed),
     }),
@@ -285,7 +285,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
       await looking?.stop()
       await writer.close()
       await (await orm)?.close(true)
-      await Promise.all([lane?.close(), checkpointer?.close(), fileGuard?.settled()])
+      await Promise.all([longReads?.close(), checkpointer?.close(), fileGuard?.settled()])
       const closeHandles = (): void => {
         if (readHandle !== handle) readHandle.close()
         // Closing the last connection copies the WAL into the file and removes it.
