@@ -67,9 +67,34 @@ const changesWithTime = (registry: Pick<Registry, 'parameters'>, type: string, p
 const grantedPairs = ({ restrictions }: Ruling, type: string): Pairs =>
   restrictions.flatMap((one) => grantsOf(one, type)).flatMap(({ query = '' }) => [...new URLSearchParams(query)])
 
-const testsOf = (conditions: readonly SearchClause[]): readonly ((subject: ClauseSubject) => boolean)[] | undefined => {
-  const tests = conditions.flatMap(({ matches }) => matches ?? [])
-  return tests.length === conditions.length ? tests : undefined
+type Test = NonNullable<SearchClause['matches']>
+
+const testsOf = (conditions: readonly SearchClause[]): readonly Test[] | undefined => {
+  const tests = conditions.map(({ matches }) => matches)
+  return tests.every((test) => test !== undefined) ? tests : undefined
+}
+
+/** A class, because matchers are stored by the thousand and a closure retains all of its scope. */
+class CompiledMatcher implements Matcher {
+  readonly type: string
+  readonly keys: readonly number[] | undefined
+  readonly restrictions: Matcher['restrictions']
+  readonly meaning: Matcher['meaning']
+  readonly #tests: readonly Test[]
+
+  constructor({ type, keys, restrictions, meaning }: Omit<Matcher, 'test'>, tests: readonly Test[]) {
+    this.type = type
+    this.keys = keys
+    this.restrictions = restrictions
+    this.meaning = meaning
+    this.#tests = tests
+  }
+
+  test(one: MatchSubject): boolean {
+    if (one.type !== this.type || !(one instanceof Tested)) return false
+    for (const test of this.#tests) if (!test(one.inner)) return false
+    return true
+  }
 }
 
 export interface CompiledQuery {
@@ -109,11 +134,13 @@ export const toMatcher = (
   if (tests === undefined || changesWithTime(registry, type, [...pairs, ...grantedPairs(ruling, type)])) return null
   const parts = conditions.flatMap((one) => one.all ?? [one])
   const keys = mostSelective(parts.flatMap((one) => (one.keys === undefined ? [] : [one.keys])))
-  return {
-    type,
-    keys: keys === undefined ? undefined : [...new Set(keys.map(toNumber))],
-    restrictions: ruling.restrictions,
-    test: (one) => one.type === type && one instanceof Tested && tests.every((test) => test(one.inner)),
-    meaning: meaningOf(registry, { state, areCurrent }),
-  }
+  return new CompiledMatcher(
+    {
+      type,
+      keys: keys === undefined ? undefined : [...new Set(keys.map(toNumber))],
+      restrictions: ruling.restrictions,
+      meaning: meaningOf(registry, { state, areCurrent }),
+    },
+    tests,
+  )
 }

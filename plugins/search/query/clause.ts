@@ -56,11 +56,29 @@ export interface ClauseText {
 const keysOfAny = (parts: readonly { readonly keys?: readonly MatchKey[] }[]): Pick<SearchClause, 'keys'> =>
   parts.every(({ keys }) => keys !== undefined) ? { keys: parts.flatMap(({ keys = [] }) => keys) } : {}
 
-/** Made apart from the clause, because matchers are stored by the thousand and a closure retains all of its scope. */
+type Test = NonNullable<SearchClause['matches']>
+
+// Tests are made apart from their clauses: matchers are stored by the thousand, and a closure retains all of its scope.
+const oneLookup =
+  (test: IndexLookup['matches']): Test =>
+  ({ rows }) =>
+    test(rows)
 const anyLookup =
-  (tests: readonly IndexLookup['matches'][]): NonNullable<SearchClause['matches']> =>
+  (tests: readonly IndexLookup['matches'][]): Test =>
   ({ rows }) =>
     tests.some((test) => test(rows))
+const negated =
+  (test: Test): Test =>
+  (subject) =>
+    !test(subject)
+const anyOf =
+  (tests: readonly Test[]): Test =>
+  (subject) =>
+    tests.some((test) => test(subject))
+const allOf =
+  (tests: readonly Test[]): Test =>
+  (subject) =>
+    tests.every((test) => test(subject))
 
 /** Matches when one of the lookups does. */
 export const lookupClause = (named: ClauseText, lookups: readonly IndexLookup[]): SearchClause => ({
@@ -68,21 +86,24 @@ export const lookupClause = (named: ClauseText, lookups: readonly IndexLookup[])
   ...keysOfAny(lookups),
   checkSql: (d) => or(lookups.map((lookup) => existsSql(lookup, d))),
   sources: lookups.map((lookup) => ({ keysSql: keysSql(lookup), isOrdered: lookup.isOrdered })),
-  matches: anyLookup(lookups.map(({ matches }) => matches)),
+  matches:
+    lookups.length === 1
+      ? oneLookup((lookups[0] as IndexLookup).matches)
+      : anyLookup(lookups.map(({ matches }) => matches)),
 })
 
 /** Matches when the other clause does not, so also resources without any value. */
 export const notClause = (named: ClauseText, { checkSql: inner, matches }: SearchClause): SearchClause => ({
   ...named,
   checkSql: (d, name) => q`NOT (${inner(d, name)})`,
-  ...(matches === undefined ? {} : { matches: (subject) => !matches(subject) }),
+  ...(matches === undefined ? {} : { matches: negated(matches) }),
 })
 
 export const anyClause = (named: ClauseText, conditions: readonly SearchClause[]): SearchClause => {
   const sources = conditions.map((one) => one.sources)
   const tests = conditions.map(({ matches }) => matches)
   const deciding = conditions.flatMap(({ matches, certain = matches }) => certain ?? [])
-  const any = (subject: ClauseSubject): boolean => deciding.some((decides) => decides(subject))
+  const any = anyOf(deciding)
   return {
     ...named,
     ...keysOfAny(conditions),
@@ -122,9 +143,7 @@ export const allClause = (named: ClauseText, conditions: readonly SearchClause[]
           })),
           ...(first.size === undefined ? {} : { size: first.size }),
         }),
-    ...(tests.every((one) => one !== undefined)
-      ? { matches: (subject: ClauseSubject) => tests.every((test) => test(subject)) }
-      : {}),
+    ...(tests.every((one) => one !== undefined) ? { matches: allOf(tests) } : {}),
     all: parts,
   }
 }

@@ -30,32 +30,36 @@ const weakest = (keys: readonly MatchKey[]): number => keys.reduce((rank, key) =
 export const mostSelective = (lists: readonly (readonly MatchKey[])[]): readonly MatchKey[] | undefined =>
   lists.toSorted((one, other) => weakest(one) - weakest(other) || one.length - other.length)[0]
 
-/** A 52-bit hash of the three numbers. A collision costs one needless test. */
+/**
+ * A 32-bit hash of the three numbers, signed, because V8 holds and finds such numbers without a heap object. A collision costs one
+ * needless test.
+ */
 const mix = (column: number, value: number, system: number): number => {
-  let h1 = 0x9e3779b1 ^ column
-  let h2 = 0x85ebca6b ^ column
-  for (const part of [value >>> 0, Math.floor(value / 2 ** 32) | 0, system >>> 0, Math.floor(system / 2 ** 32) | 0]) {
-    h1 = Math.imul(h1 ^ part, 2654435761)
-    h2 = Math.imul(h2 ^ part, 1597334677)
-    h1 ^= h1 >>> 15
-    h2 ^= h2 >>> 13
-  }
-  h1 = Math.imul(h1 ^ (h1 >>> 16), 2246822507) ^ Math.imul(h2 ^ (h2 >>> 13), 3266489909)
-  h2 = Math.imul(h2 ^ (h2 >>> 16), 2246822507) ^ Math.imul(h1 ^ (h1 >>> 13), 3266489909)
-  return (h2 & 0xfffff) * 2 ** 32 + (h1 >>> 0)
+  let hash = 0x9e3779b1 ^ column
+  hash = scramble(hash ^ (value >>> 0))
+  hash = scramble(hash ^ (Math.floor(value / 2 ** 32) | 0))
+  hash = scramble(hash ^ (system >>> 0))
+  return scramble(hash ^ (Math.floor(system / 2 ** 32) | 0))
+}
+
+/** The mixing of MurmurHash3: each bit of the result depends on each of the number. */
+const scramble = (number: number): number => {
+  let hash = Math.imul(number ^ (number >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return hash ^ (hash >>> 16)
 }
 
 export const toNumber = ({ column, value, system }: MatchKey): number => mix(column, value, system ?? ANY_SYSTEM)
 
-/** The keys of a resource, without duplicates. `id` is hashed like a column value. */
+/** The keys of a resource; some may be there twice. `id` is hashed like a column value. */
 export const keysOf = (id: number, { token, reference }: IndexEntries): readonly number[] => {
-  const keys = new Set([toNumber(idKey(id))])
+  const keys = [toNumber(idKey(id))]
   for (let at = 0; at < token.length; at += TOKEN_COLUMNS) {
-    const [column, value, system] = [token[at], token[at + 1], token[at + 2]] as [number, number, number]
-    keys.add(mix(column, value, system))
-    keys.add(mix(column, value, ANY_SYSTEM))
+    const column = token[at] as number
+    const value = token[at + 1] as number
+    keys.push(mix(column, value, token[at + 2] as number), mix(column, value, ANY_SYSTEM))
   }
   for (let at = 0; at < reference.length; at += REFERENCE_COLUMNS)
-    keys.add(mix(reference[at] as number, reference[at + 1] as number, ANY_SYSTEM))
-  return [...keys]
+    keys.push(mix(reference[at] as number, reference[at + 1] as number, ANY_SYSTEM))
+  return keys
 }

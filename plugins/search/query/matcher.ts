@@ -9,7 +9,7 @@ export interface MatchSubject {
   readonly [subject]?: true
   readonly type: string
   readonly id: string
-  /** Keys of the resource, without duplicates. A matcher with keys can match only if it has one of these. */
+  /** Keys of the resource; some may be there twice. A matcher with keys can match only if it has one of these. */
   readonly keys: readonly number[]
 }
 

@@ -44,16 +44,15 @@ const keysFor = (codes: readonly number[], wanted: readonly WantedToken[]): read
 
 const hasToken =
   (codes: readonly number[], wanted: readonly WantedToken[]): IndexLookup['matches'] =>
-  ({ token }) =>
-    someRow(
-      token,
-      TOKEN_COLUMNS,
-      (at) =>
-        codes.includes(token[at] as number) &&
-        wanted.some(
-          ({ value, system }) => value === token[at + 1] && (system === undefined || system === token[at + 2]),
-        ),
-    )
+  ({ token }) => {
+    // Without `someRow`, whose function would be made for each of thousands of live queries that a change may hit.
+    for (let at = 0; at < token.length; at += TOKEN_COLUMNS) {
+      if (!codes.includes(token[at] as number)) continue
+      for (const { value, system } of wanted)
+        if (value === token[at + 1] && (system === undefined || system === token[at + 2])) return true
+    }
+    return false
+  }
 
 /** `wanted` checks rows in memory. In the table, rows are sought under `systems`, where these are known. */
 const tokenRows = (
