@@ -14,8 +14,10 @@ export interface AuthFailureLimit {
 
 /** A counted connection to /sync. */
 export interface SyncConnection {
-  /** Throws 429 when the connection has its maximum of live queries. Call the returned function when the query ends. */
-  openQuery(): () => void
+  /** Throws 429 when the connection has its maximum of live queries. */
+  openQuery(): void
+  /** Call it once when a query ends that `openQuery` has counted. */
+  closeQuery(): void
   /** Call it once, however the connection ends. */
   close(): void
 }

@@ -26,9 +26,9 @@ export const createSyncLimit = (mostConnections: number, mostQueries: number): S
         openQuery() {
           if (queries >= mostQueries) throw LiveQueries(mostQueries)
           queries += 1
-          return once(() => {
-            queries -= 1
-          })
+        },
+        closeQuery() {
+          queries -= 1
         },
         close: once(() => {
           const left = (connections.get(key) ?? 1) - 1

@@ -5,5 +5,5 @@ const nothing = (): void => undefined
 
 export const unlimited: Limits = Object.freeze({
   authFailures: { begin: nothing as () => undefined, succeeded: nothing },
-  sync: { connect: () => ({ openQuery: () => nothing, close: nothing }) },
+  sync: { connect: () => ({ openQuery: nothing, closeQuery: nothing, close: nothing }) },
 })

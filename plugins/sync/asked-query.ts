@@ -2,36 +2,44 @@
  * A live query that only a search can decide, such as one with a chain. It is asked again at most once a second after a
  * change of anything, and compared with what the client has.
  */
-import type { Clock, Restriction } from '../../kernel/index.ts'
+import type { Restriction } from '../../kernel/index.ts'
 import type { CurrentResource } from '../fhir/service.ts'
-import type { Asker, ChangeHub } from './change-hub.ts'
-import type { Processed } from './change-queue.ts'
+import type { Asker } from './change-hub.ts'
 import { SetTooLarge } from './errors.ts'
 import { type Kind, toLine, toResourceDelta } from './judged-change.ts'
-import { deltaText, type LiveQuery, type Outlet, PAGE_SIZE, pageText, readyText, resetText } from './live-query.ts'
+import {
+  deltaText,
+  type LiveQuery,
+  type LiveQueryParts,
+  PAGE_SIZE,
+  pageText,
+  parametersOf,
+  readyText,
+  resetText,
+} from './live-query.ts'
+import type { Place } from './place.ts'
 import type { QuerySeal } from './position-seal.ts'
 import type { ResetReason } from './receiver.ts'
 
 const MAX_SET = 1_000 // matches
 const PAUSE_MS = 1_000 // between two searches
 
-export interface AskedQueryParts {
+export interface AskedQueryOptions {
   readonly id: string
   readonly type: string
-  readonly text: string
+  /** As the client wrote it. */
+  readonly query: string
   readonly restrictions: readonly Restriction[]
   readonly positions: QuerySeal
-  readonly hub: ChangeHub
-  readonly outlet: Outlet
-  readonly clock: Clock
-  readonly onError: (query: LiveQuery, error: unknown) => void
 }
 
 export class AskedQuery implements LiveQuery, Asker {
-  readonly #parts: AskedQueryParts
+  readonly #parts: LiveQueryParts
   readonly id: string
   readonly type: string
+  readonly #query: string
   readonly restrictions: readonly Restriction[]
+  readonly #positions: QuerySeal
   #state: 'loading' | 'live' | 'ended' = 'loading'
   #isStale = false
   #isAsking = false
@@ -39,14 +47,16 @@ export class AskedQuery implements LiveQuery, Asker {
   /** Numbers of the versions that the client has, by id. */
   #has = new Map<string, number>()
   #waiting: CurrentResource[] = []
-  #position: Processed | undefined
+  #position: Place | undefined
   #unwatch: () => void = () => undefined
 
-  constructor(parts: AskedQueryParts) {
+  constructor(parts: LiveQueryParts, { id, type, query, restrictions, positions }: AskedQueryOptions) {
     this.#parts = parts
-    this.id = parts.id
-    this.type = parts.type
-    this.restrictions = parts.restrictions
+    this.id = id
+    this.type = type
+    this.#query = query
+    this.restrictions = restrictions
+    this.#positions = positions
   }
 
   async start(resume: string | undefined): Promise<void> {
@@ -59,11 +69,11 @@ export class AskedQuery implements LiveQuery, Asker {
   }
 
   async #ask(): Promise<readonly CurrentResource[]> {
-    const { hub, outlet, clock, text } = this.#parts
+    const { hub, outlet, clock } = this.#parts
     this.#isStale = false
     this.#position = hub.processed
     const found: CurrentResource[] = []
-    for await (const one of outlet.session().stream(this.type, text)) {
+    for await (const one of outlet.session().stream(this.type, parametersOf(this.type, this.#query))) {
       if (this.#isEnded) break
       found.push(one)
       if (found.length > MAX_SET) throw SetTooLarge(MAX_SET)
@@ -100,9 +110,7 @@ export class AskedQuery implements LiveQuery, Asker {
 
   #at(): string {
     // There is none behind a gap, which has ended the query.
-    return this.#position === undefined
-      ? ''
-      : this.#parts.positions.seal({ place: this.#position.place, isLoose: true })
+    return this.#position === undefined ? '' : this.#positions.seal({ place: this.#position, isLoose: true })
   }
 
   markStale(): void {
@@ -149,7 +157,7 @@ export class AskedQuery implements LiveQuery, Asker {
       () => json,
       () => [],
     )
-    this.#parts.outlet.send(deltaText(this.id, this.#at(), delta.rest(kind)))
+    this.#parts.outlet.send(deltaText(this.id, this.#at()), delta.rest(kind))
   }
 
   reset(reason: ResetReason): void {

@@ -7,12 +7,14 @@
 import type { Logger } from '../../kernel/index.ts'
 import type { Matcher, SessionReads } from '../fhir/service.ts'
 import { createFiledMatchers } from '../search/service.ts'
-import { createChangeQueue, type Processed } from './change-queue.ts'
+import { createChangeQueue } from './change-queue.ts'
 import type { Change, ChangeSource, Listening } from './change-source.ts'
 import { createDeliverChange } from './deliver-change.ts'
 import type { PatientsOf } from './judged-change.ts'
 import { createMissedChanges, type MissedChanges } from './missed-changes.ts'
-import type { Receiver, ResetReason, Shared } from './receiver.ts'
+import type { Place } from './place.ts'
+import type { Receiver, ResetReason } from './receiver.ts'
+import type { SharedQuery } from './shared-query.ts'
 
 const MAX_WAITING = 100_000 // changes; more of them are a gap
 const LISTENS_ON_MS = 600_000
@@ -27,11 +29,12 @@ export interface ChangeHub {
   /** Begins to listen, without a live query. */
   listen(): void
   /** All changes up to this one were delivered to their queries. Undefined before `settled` has resolved once. */
-  readonly processed: Processed | undefined
+  readonly processed: Place | undefined
   /** Resolves when all changes that a search has shown before this call were delivered. Rejects with 5xx. */
   settled(): Promise<void>
-  /** `scope` names query and ruling: receivers with the same one share what was compiled first. */
-  file(scope: string, matcher: Matcher, receiver: Receiver): () => void
+  /** Returns the query to `unfile`: the one of the same scope that was filed first, or the given one. */
+  file(query: SharedQuery, receiver: Receiver): SharedQuery
+  unfile(query: SharedQuery, receiver: Receiver): void
   /** Marks the query as stale after any change. */
   watch(asker: Asker): () => void
   readonly missed: MissedChanges['behind']
@@ -52,17 +55,18 @@ export interface ChangeHubParts {
 }
 
 export const createChangeHub = ({ source, subject, patientsOf, keepRows, log }: ChangeHubParts): ChangeHub => {
-  const filed = createFiledMatchers<Shared>()
-  const shared = new Map<string, Shared>()
-  /** Looked at each second, so that thousands of queries need not be. */
-  const byMeaning = new Map<Matcher['meaning'], Set<Shared>>()
+  const filed = createFiledMatchers<SharedQuery>()
+  /** By scope. Each has a receiver. */
+  const shared = new Map<string, SharedQuery>()
+  /** How many queries have each meaning. Looked at each second, so that thousands of queries need not be. */
+  const meanings = new Map<Matcher['meaning'], number>()
   const askers = new Set<Asker>()
   const missed = createMissedChanges()
   let listening: Listening | undefined
   let release: (() => void) | undefined
   let unusedSince: number | undefined
   const resetAll = (reason: ResetReason): void => {
-    for (const { receivers } of [...shared.values()]) for (const one of [...receivers]) one.reset(reason)
+    for (const { receivers } of [...shared.values()]) for (const one of receivers) one.reset(reason)
     for (const one of [...askers]) one.reset(reason)
   }
   const forget = (): void => {
@@ -74,19 +78,19 @@ export const createChangeHub = ({ source, subject, patientsOf, keepRows, log }: 
     queue.clear()
   }
   const sweep = (): void => {
-    for (const [meaning, queries] of [...byMeaning])
-      if (!meaning.isCurrent)
-        for (const { receivers } of [...queries]) for (const one of [...receivers]) one.reset('meaning')
+    if (![...meanings.keys()].some(({ isCurrent }) => !isCurrent)) return
+    for (const { matcher, receivers } of [...shared.values()])
+      if (!matcher.meaning.isCurrent) for (const one of receivers) one.reset('meaning')
   }
   const deliver = createDeliverChange(filed, subject, patientsOf)
-  const judge = ({ type, versions }: Change, at: Processed): void => {
+  const judge = ({ type, versions, place }: Change): void => {
     for (const one of askers) one.markStale()
     // `versions` is undefined where no query wanted the type; pages of a query that began since were read after the change.
-    if (versions !== undefined && filed.has(type)) deliver(versions, at)
+    if (versions !== undefined && filed.has(type)) deliver(versions, place)
   }
-  const queue = createChangeQueue((change, at) => {
+  const queue = createChangeQueue((change) => {
     try {
-      judge(change, at)
+      judge(change)
     } catch (error) {
       log.error({ err: error, type: change.type }, 'a change could not be matched; live queries are reset')
       resetAll('gap')
@@ -116,32 +120,36 @@ export const createChangeHub = ({ source, subject, patientsOf, keepRows, log }: 
   return {
     listen: () => void listen(),
     get processed() {
-      if (queue.processed !== undefined) return queue.processed
-      const place = listening?.start
-      return place && { place, count: 0 }
+      return queue.processed ?? listening?.start
     },
     async settled() {
       await listen().settled()
       await queue.settled()
     },
-    file(scope, matcher, receiver) {
+    file(query, receiver) {
       listen()
-      let one = shared.get(scope)
-      if (one === undefined || !one.matcher.meaning.isCurrent) {
-        one = { matcher, receivers: new Set() }
-        shared.set(scope, one)
-        filed.add(one)
-        byMeaning.set(matcher.meaning, (byMeaning.get(matcher.meaning) ?? new Set()).add(one))
+      const { scope, matcher } = query
+      const there = shared.get(scope)
+      if (there?.matcher.meaning.isCurrent) {
+        there.add(receiver)
+        return there
       }
-      const own = one
-      own.receivers.add(receiver)
-      return () => {
-        if (!own.receivers.delete(receiver) || own.receivers.size > 0) return
-        filed.remove(own)
-        const alike = byMeaning.get(own.matcher.meaning)
-        if (alike?.delete(own) && alike.size === 0) byMeaning.delete(own.matcher.meaning)
-        if (shared.get(scope) === own) shared.delete(scope)
-      }
+      // They would be reset within a second; a scope has one query.
+      for (const one of there?.receivers ?? []) one.reset('meaning')
+      query.add(receiver)
+      shared.set(scope, query)
+      filed.add(query)
+      meanings.set(matcher.meaning, (meanings.get(matcher.meaning) ?? 0) + 1)
+      return query
+    },
+    unfile(query, receiver) {
+      if (!query.remove(receiver) || !query.isUnused) return
+      const { scope, matcher } = query
+      shared.delete(scope)
+      filed.remove(query)
+      const left = (meanings.get(matcher.meaning) ?? 1) - 1
+      if (left === 0) meanings.delete(matcher.meaning)
+      else meanings.set(matcher.meaning, left)
     },
     watch(asker) {
       listen()

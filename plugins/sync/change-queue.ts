@@ -4,18 +4,11 @@ import type { Place } from './place.ts'
 
 const TURN_MS = 2
 
-/** How far changes were delivered. */
-export interface Processed {
-  readonly place: Place
-  /** How many there were. */
-  readonly count: number
-}
-
 export interface ChangeQueue {
   /** How many wait. */
   readonly length: number
-  /** Undefined before the first one. */
-  readonly processed: Processed | undefined
+  /** Right behind the last change that was delivered. Undefined before the first one. */
+  readonly processed: Place | undefined
   push(changes: readonly Change[]): void
   /** Resolves when all that wait now were delivered, and when the queue is emptied. */
   settled(): Promise<void>
@@ -24,12 +17,12 @@ export interface ChangeQueue {
 }
 
 /** `give` must not throw. */
-export const createChangeQueue = (give: (change: Change, processed: Processed) => void): ChangeQueue => {
+export const createChangeQueue = (give: (change: Change) => void): ChangeQueue => {
   let queue: Change[] = []
   let at = 0
   let pushed = 0
   let count = 0
-  let processed: Processed | undefined
+  let processed: Place | undefined
   let isScheduled = false
   let waiting: { readonly count: number; readonly resolve: () => void }[] = []
 
@@ -45,12 +38,11 @@ export const createChangeQueue = (give: (change: Change, processed: Processed) =
     while (at < queue.length) {
       const change = queue[at] as Change
       at += 1
-      const now = { place: change.place, count: count + 1 }
-      give(change, now)
+      give(change)
       // It may have cleared the queue.
       if (queue.length === 0) break
       count += 1
-      processed = now
+      processed = change.place
       if (performance.now() > end) break
     }
     if (at < queue.length) schedule()

@@ -11,8 +11,8 @@ export const CLOSE = {
 } as const
 
 export interface Channel {
-  /** One JSON text in one line. Ignored once it is closed. */
-  send(text: string): void
+  /** One JSON text in one line; `rest` is the end of it in UTF-8. Ignored once it is closed. */
+  send(text: string, rest?: Buffer): void
   /** Bytes that the client has not taken yet. */
   readonly unsent: number
   close(code: number, reason: string): void

@@ -8,11 +8,11 @@ import type { SessionReads } from '../fhir/service.ts'
 import type { SyncConnection } from '../limits/service.ts'
 import { findChangedRulings } from './changed-rulings.ts'
 import { CLOSE } from './channel.ts'
-import { compileLiveQuery, type LiveQueryParts } from './compile-live-query.ts'
+import { compileLiveQuery } from './compile-live-query.ts'
 import type { ConnectionOptions, ConnectionParts } from './connection-parts.ts'
 import { QueryTwice, QueryUnknown } from './errors.ts'
 import type { ResourceDelta } from './judged-change.ts'
-import type { LiveQuery, Outlet } from './live-query.ts'
+import type { LiveQuery, LiveQueryParts, Outlet } from './live-query.ts'
 import type { ResetReason } from './receiver.ts'
 import { createSpeedWatch, type SpeedWatch } from './speed-watch.ts'
 
@@ -21,25 +21,17 @@ const REAUTHENTICATE_MS = 60_000 // before the token ends
 const RECHECK_MS = 30_000
 const MAX_MESSAGES = 1_000 // that wait for those before them
 
-interface Open {
-  /** Undefined until it is compiled. */
-  readonly query: LiveQuery | undefined
-  readonly release: () => void
-}
-
 type Subscribe = Extract<FromClient, { op: 'subscribe' }>
-
-/** Made apart from the message that it belongs to, whose scope it would retain. */
-const releaseOnce = (releases: (() => void)[]) => (): void => {
-  for (const one of releases.splice(0)) one()
-}
 
 const instant = (ms: number): string => new Date(ms).toISOString()
 
 export class Connection implements Outlet {
   readonly #parts: ConnectionParts
   readonly #options: ConnectionOptions
-  readonly #queries = new Map<string, Open>()
+  /** Each is counted. Undefined until it is compiled. */
+  readonly #queries = new Map<string, LiveQuery | undefined>()
+  /** What its queries share; made for the first one. */
+  #queryParts: LiveQueryParts | undefined
   readonly #openedAt: number
   readonly #speed: SpeedWatch
   #limited: SyncConnection | undefined
@@ -95,11 +87,10 @@ export class Connection implements Outlet {
     if (this.#awaitsToken) return this.close(CLOSE.unauthorized, 'the first message is auth')
     if (message.op === 'subscribe') return this.#subscribe(message)
     const { id } = message
-    const open = this.#queries.get(id)
-    if (open === undefined) return this.#refuse(QueryUnknown(id), id, false)
+    if (!this.#queries.has(id)) return this.#refuse(QueryUnknown(id), id, false)
     if (message.op === 'unsubscribe') return this.#drop(id)
     try {
-      await open.query?.more()
+      await this.#queries.get(id)?.more()
     } catch (error) {
       this.#fail(id, error)
     }
@@ -107,22 +98,29 @@ export class Connection implements Outlet {
 
   async #subscribe({ id, query: text, resume }: Subscribe): Promise<void> {
     if (this.#queries.has(id)) return this.#refuse(QueryTwice(id), id, false)
-    const releases: (() => void)[] = []
-    const release = releaseOnce(releases)
     try {
-      releases.push(this.#parts.openQuery())
-      if (this.#limited !== undefined) releases.push(this.#limited.openQuery())
-      this.#queries.set(id, { query: undefined, release })
-      const onError = (one: LiveQuery, error: unknown): void => this.#fail(one.id, error)
-      const parts: LiveQueryParts = { ...this.#parts, onError }
-      const query = await compileLiveQuery(parts, this, this.#options.access.name, { id, query: text })
+      this.#count()
+      this.#queries.set(id, undefined)
+      this.#queryParts ??= { ...this.#parts, outlet: this, onError: (one, error) => this.#fail(one.id, error) }
+      const query = await compileLiveQuery(this.#queryParts, this.#options.access.name, { id, query: text })
       if (this.#isClosed) return
-      this.#queries.set(id, { query, release })
+      this.#queries.set(id, query)
       await query.start(resume)
       if (this.#options.pages === 'all') await this.#sendAllPages(query)
     } catch (error) {
-      release()
       this.#fail(id, error)
+    }
+  }
+
+  /** Counts a query. Throws 429, 503. */
+  #count(): void {
+    const { openQuery, closeQuery } = this.#parts
+    openQuery()
+    try {
+      this.#limited?.openQuery()
+    } catch (error) {
+      closeQuery()
+      throw error
     }
   }
 
@@ -160,7 +158,7 @@ export class Connection implements Outlet {
     this.#isHeld = true
     try {
       await identify()
-      const queries = [...this.#queries.values()].flatMap(({ query }) => query ?? [])
+      const queries = [...this.#queries.values()].flatMap((query) => query ?? [])
       for (const one of await findChangedRulings(this.session, queries)) one.reset('access')
     } catch (error) {
       const { status } = toServerError(error)
@@ -180,10 +178,10 @@ export class Connection implements Outlet {
 
   session = (): SessionReads => this.#parts.resources.as(this.#options.access.request())
 
-  send(text: string): void {
+  send(text: string, rest?: Buffer): void {
     if (this.#isClosed) return
     if (this.#isExpired) this.close(CLOSE.unauthorized, 'the token has expired')
-    else this.#options.channel.send(text)
+    else this.#options.channel.send(text, rest)
   }
 
   recordShown(query: { readonly type: string; readonly text: string }, delta: ResourceDelta): boolean {
@@ -214,14 +212,15 @@ export class Connection implements Outlet {
   }
 
   #drop(id: string): void {
-    const open = this.#queries.get(id)
-    this.#queries.delete(id)
-    open?.query?.end()
-    open?.release()
+    const query = this.#queries.get(id)
+    if (!this.#queries.delete(id)) return
+    query?.end()
+    this.#limited?.closeQuery()
+    this.#parts.closeQuery()
   }
 
   #reset(reason: ResetReason): void {
-    for (const { query } of [...this.#queries.values()]) query?.reset(reason)
+    for (const query of [...this.#queries.values()]) query?.reset(reason)
   }
 
   /** The client has taken bytes: called for each message, so it must cost nothing where nothing waits. */
@@ -229,7 +228,7 @@ export class Connection implements Outlet {
     if (!this.#hasWaiting || (this.isBlocked && !this.#isClosed)) return
     this.#hasWaiting = false
     for (const resolve of this.#drainWaits.splice(0)) resolve()
-    for (const { query } of [...this.#queries.values()]) query?.flush()
+    for (const query of [...this.#queries.values()]) query?.flush()
   }
 
   /** Once a second. */
@@ -242,7 +241,7 @@ export class Connection implements Outlet {
     else if (speed === 'reset') this.#reset('slow')
     if (this.isBlocked) return
     this.drained()
-    for (const { query } of [...this.#queries.values()]) query?.tick(now)
+    for (const query of [...this.#queries.values()]) query?.tick(now)
   }
 
   #tickToken(now: number): void {

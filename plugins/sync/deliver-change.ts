@@ -1,16 +1,16 @@
 /** Judges a change by the version before and by the one after, and delivers it to the queries that it concerns. */
 import type { MatchSubject, SessionReads } from '../fhir/service.ts'
 import type { FiledMatchers } from '../search/service.ts'
-import type { Processed } from './change-queue.ts'
 import type { Versions } from './change-source.ts'
 import { type PatientsOf, type ResourceDelta, toResourceDelta } from './judged-change.ts'
-import type { Shared } from './receiver.ts'
+import type { Place } from './place.ts'
+import type { SharedQuery } from './shared-query.ts'
 
 export const createDeliverChange = (
-  filed: Pick<FiledMatchers<Shared>, 'find'>,
+  filed: Pick<FiledMatchers<SharedQuery>, 'find'>,
   subject: SessionReads['subject'],
   patientsOf: PatientsOf,
-): ((versions: Versions, at: Processed) => void) => {
+): ((versions: Versions, at: Place) => void) => {
   const subjectOf = (
     version: Versions['next'] | undefined,
     resource?: Versions['resource'],
@@ -22,9 +22,10 @@ export const createDeliverChange = (
     const before = subjectOf(previous)
     const after = subjectOf(next, resource)
     let delta: ResourceDelta | undefined
-    for (const { matcher, receivers } of filed.find(next.type, before?.keys, after?.keys)) {
+    for (const query of filed.find(next.type, before?.keys, after?.keys)) {
+      const { matcher } = query
       if (!matcher.meaning.isCurrent) {
-        for (const one of [...receivers]) one.reset('meaning')
+        for (const one of query.receivers) one.reset('meaning')
         continue
       }
       const wasIn = before !== undefined && matcher.test(before)
@@ -35,7 +36,7 @@ export const createDeliverChange = (
         () => next.json,
         () => patientsOf(versions),
       )
-      for (const one of [...receivers]) one.deliver(delta, at, wasIn, isIn)
+      for (const one of query.receivers) one.deliver(delta, at, wasIn, isIn)
     }
   }
 }

@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import type { Channel } from './channel.ts'
 
+const END = Buffer.from('\n\n')
 const SILENCE_MS = 25_000 // then a comment, so that proxies keep the connection
 
 export interface EventStreamChannel extends Channel {
@@ -31,9 +32,11 @@ export const createEventStreamChannel = (response: ServerResponse, on: EventStre
   body.on('error', end)
   return {
     body,
-    send(text) {
+    send(text, rest) {
       saidAt = undefined
-      if (isOpen) body.write(`data: ${text}\n\n`)
+      if (!isOpen) return
+      const begin = `data: ${text}`
+      body.write(rest === undefined ? `${begin}\n\n` : Buffer.concat([Buffer.from(begin), rest, END]))
     },
     get unsent() {
       return body.writableLength + body.readableLength + response.writableLength

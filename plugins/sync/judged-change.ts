@@ -15,8 +15,8 @@ export interface ResourceDelta {
   readonly type: string
   readonly id: string
   readonly version: number
-  /** The members of a delta behind `at`, and the closing brace. */
-  rest(kind: Kind): string
+  /** The members of a delta behind `at`, and the closing brace, in UTF-8. */
+  rest(kind: Kind): Buffer
   /** The patients whose data it is, for the audit trail; computed once. */
   patients(): readonly string[]
 }
@@ -29,7 +29,7 @@ export const toResourceDelta = (
   json: () => string | undefined,
   patients: () => readonly string[],
 ): ResourceDelta => {
-  const texts: Partial<Record<Kind, string>> = {}
+  const encoded: Partial<Record<Kind, Buffer>> = {}
   let found: readonly string[] | undefined
   const make = (kind: Kind): string => {
     const head = `,"kind":"${kind}","reference":"${type}/${id}","version":${version}`
@@ -41,8 +41,8 @@ export const toResourceDelta = (
     id,
     version,
     rest(kind) {
-      texts[kind] ??= make(kind)
-      return texts[kind]
+      encoded[kind] ??= Buffer.from(make(kind))
+      return encoded[kind]
     },
     patients() {
       found ??= patients()

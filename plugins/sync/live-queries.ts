@@ -70,7 +70,8 @@ export const createLiveQueries = ({
     (error) => log.error({ err: error }, 'live queries could not be looked after'),
   )
   const parts: ConnectionParts = {
-    ...{ hub, seal, internal, patientsOf, clock, resources, log, openQuery: open.openQuery },
+    ...{ hub, seal, internal, patientsOf, clock, resources, log },
+    ...{ openQuery: open.openQuery, closeQuery: open.closeQuery },
     limit: limits === undefined ? undefined : (request) => limits.sync.connect(request),
   }
   return {

@@ -1,7 +1,9 @@
 /** What a connection calls on its live queries, and what a query calls on its connection. */
-import type { Restriction } from '../../kernel/index.ts'
+import type { Clock, Restriction } from '../../kernel/index.ts'
 import type { SessionReads } from '../fhir/service.ts'
-import type { ResourceDelta } from './judged-change.ts'
+import type { ChangeHub } from './change-hub.ts'
+import type { PatientsOf, ResourceDelta } from './judged-change.ts'
+import type { PositionSeal } from './position-seal.ts'
 import type { ResetReason } from './receiver.ts'
 
 export const PAGE_SIZE = 50
@@ -29,7 +31,8 @@ export interface LiveQuery {
 export interface Outlet {
   /** True while nothing may be sent: the client reads slowly, or its rights are being checked. */
   readonly isBlocked: boolean
-  send(text: string): void
+  /** One message. `rest`: the end of its text in UTF-8, where others send the same one. */
+  send(text: string, rest?: Buffer): void
   /** Checks the rights of the connection's caller at each call. */
   readonly session: () => SessionReads
   /** For the audit trail. False where it cannot be recorded: then the delta is not sent. */
@@ -38,6 +41,21 @@ export interface Outlet {
   ended(query: LiveQuery): void
 }
 
+/** What all live queries of a connection share. */
+export interface LiveQueryParts {
+  readonly outlet: Outlet
+  readonly hub: ChangeHub
+  readonly seal: PositionSeal
+  /** Of the server itself: what it reads is tested against the matcher before it is shown. */
+  readonly internal: Pick<SessionReads, 'read' | 'subject'>
+  readonly patientsOf: PatientsOf
+  readonly clock: Clock
+  readonly onError: (query: LiveQuery, error: unknown) => void
+}
+
+/** The search parameters of a query such as `Patient?gender=male`. */
+export const parametersOf = (type: string, query: string): string => query.slice(type.length + 1)
+
 export const pageText = (id: string, resources: readonly string[], more: boolean): string =>
   `{"op":"page","id":${JSON.stringify(id)},"resources":[${resources.join(',')}],"more":${more}}`
 
@@ -45,6 +63,5 @@ export const readyText = (id: string, at: string): string => JSON.stringify({ op
 
 export const resetText = (id: string, reason: ResetReason): string => JSON.stringify({ op: 'reset', id, reason })
 
-/** `rest`: that of the `ResourceDelta`. */
-export const deltaText = (id: string, at: string, rest: string): string =>
-  `{"op":"delta","ids":[${JSON.stringify(id)}],"at":"${at}"${rest}`
+/** The beginning of a delta; what follows is the `rest` of the `ResourceDelta`. */
+export const deltaText = (id: string, at: string): string => `{"op":"delta","ids":[${JSON.stringify(id)}],"at":"${at}"`

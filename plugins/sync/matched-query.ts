@@ -4,24 +4,25 @@
  * before and after a change show whether the resource enters, changes or leaves.
  */
 import type { Restriction } from '../../kernel/index.ts'
-import type { CurrentResource, Matcher, SessionReads } from '../fhir/service.ts'
-import type { ChangeHub } from './change-hub.ts'
-import type { Processed } from './change-queue.ts'
+import type { CurrentResource } from '../fhir/service.ts'
 import { SetTooLarge } from './errors.ts'
-import { kindOf, type PatientsOf, type ResourceDelta, toLine } from './judged-change.ts'
+import { kindOf, type ResourceDelta, toLine } from './judged-change.ts'
 import {
   deltaText,
   type LiveQuery,
-  type Outlet,
+  type LiveQueryParts,
   PAGE_BYTES,
   PAGE_SIZE,
   pageText,
+  parametersOf,
   readyText,
   resetText,
 } from './live-query.ts'
+import type { Place } from './place.ts'
 import type { QuerySeal } from './position-seal.ts'
 import { readMissed } from './read-missed.ts'
 import type { Receiver, ResetReason } from './receiver.ts'
+import type { SharedQuery } from './shared-query.ts'
 
 const MAX_SET = 10_000 // matches; more is an export
 const MAX_PENDING = 10_000 // resources
@@ -42,32 +43,29 @@ interface Pending {
   readonly isIn: boolean
 }
 
-export interface MatchedQueryParts {
+export interface MatchedQueryOptions {
   readonly id: string
-  readonly type: string
-  /** The search parameters. */
-  readonly text: string
-  readonly matcher: Matcher
-  /** Query and ruling. */
-  readonly scope: string
+  /** As the client wrote it. */
+  readonly query: string
+  /** What it may share with others. */
+  readonly shared: SharedQuery
   /** Bound to query, ruling and caller. */
   readonly positions: QuerySeal
-  readonly hub: ChangeHub
-  readonly outlet: Outlet
-  /** Of the server itself: what it reads is tested against the matcher before it is shown. */
-  readonly internal: Pick<SessionReads, 'read' | 'subject'>
-  readonly patientsOf: PatientsOf
 }
 
+/** There are thousands of them: what most do not need is undefined, and nothing is a closure. */
 export class MatchedQuery implements LiveQuery, Receiver {
-  readonly #parts: MatchedQueryParts
+  readonly #parts: LiveQueryParts
   readonly id: string
-  readonly type: string
-  readonly restrictions: readonly Restriction[]
+  readonly #query: string
+  readonly #positions: QuerySeal
+  #shared: SharedQuery
   #state: 'loading' | 'live' | 'ended' = 'loading'
   /** Newest last; of each resource only the newest change. */
-  readonly #pending = new Map<string, Pending>()
-  #shown: Map<string, Shown> | undefined = new Map()
+  #pending: Map<string, Pending> | undefined
+  /** While they are remembered: undefined for none. */
+  #shown: Map<string, Shown> | undefined
+  #remembersShown = true
   #forgetShownAt: number | undefined
   #pages: AsyncIterator<CurrentResource> | undefined
   #ahead: IteratorResult<CurrentResource> | undefined
@@ -76,36 +74,49 @@ export class MatchedQuery implements LiveQuery, Receiver {
   #isReading = false
   #isReadyDue = false
   /** All changes up to here have been sent. Undefined before the first `ready`. */
-  #sent: Processed | undefined
+  #sent: Place | undefined
   #renewsAt: number | undefined
-  #unfile: () => void = () => undefined
 
-  constructor(parts: MatchedQueryParts) {
+  constructor(parts: LiveQueryParts, { id, query, shared, positions }: MatchedQueryOptions) {
     this.#parts = parts
-    this.id = parts.id
-    this.type = parts.type
-    this.restrictions = parts.matcher.restrictions
+    this.id = id
+    this.#query = query
+    this.#shared = shared
+    this.#positions = positions
+  }
+
+  get type(): string {
+    return this.#shared.matcher.type
+  }
+
+  get restrictions(): readonly Restriction[] {
+    return this.#shared.matcher.restrictions
+  }
+
+  /** The search parameters. */
+  get text(): string {
+    return parametersOf(this.type, this.#query)
   }
 
   async start(resume: string | undefined): Promise<void> {
-    const { hub, scope, matcher, positions, outlet, text } = this.#parts
-    this.#unfile = hub.file(scope, matcher, this)
+    const { hub, outlet } = this.#parts
+    this.#shared = hub.file(this.#shared, this)
     if (resume === undefined) {
       this.#isFresh = true
-      this.#pages = outlet.session().stream(this.type, text)[Symbol.asyncIterator]()
+      this.#pages = outlet.session().stream(this.type, this.text)[Symbol.asyncIterator]()
       return this.more()
     }
-    const from = positions.open(resume)
+    const from = this.#positions.open(resume)
     const missed = from && (await hub.missed(from.place, this.type))
-    const found = missed && (await readMissed(this.#parts, missed, from.isLoose))
+    const found = missed && (await readMissed(this.#parts, this.#shared.matcher, missed, from.isLoose))
     if (this.#isEnded) return
     if (from === undefined || found === undefined) return this.reset('gap')
     for (const { delta, wasIn, isIn } of found) {
-      const newer = this.#pending.get(delta.id)
+      const newer = this.#pending?.get(delta.id)
       const isOlder = newer !== undefined && newer.delta.version > delta.version
-      this.#pending.set(delta.id, isOlder ? { ...newer, wasIn } : { delta, wasIn, isIn })
+      this.#hold(isOlder ? { ...newer, wasIn } : { delta, wasIn, isIn })
     }
-    this.#sent = { place: from.place, count: 0 }
+    this.#sent = from.place
     await this.#settle()
   }
 
@@ -140,6 +151,7 @@ export class MatchedQuery implements LiveQuery, Receiver {
     outlet.send(pageText(this.id, texts, item.done !== true))
     if (item.done !== true) return
     this.#pages = undefined
+    this.#ahead = undefined
     await this.#settle()
   }
 
@@ -153,11 +165,28 @@ export class MatchedQuery implements LiveQuery, Receiver {
 
   /** False for a version that a delivered change has replaced: the change is sent behind the pages. */
   #accepts({ id, version }: CurrentResource): boolean {
-    const pending = this.#pending.get(id)
+    const pending = this.#pending?.get(id)
     if (pending !== undefined && pending.delta.version > version) return false
-    this.#pending.delete(id)
-    this.#shown?.set(id, { version, isIn: true })
+    this.#release(id)
+    this.#remember(id, { version, isIn: true })
     return true
+  }
+
+  /** Behind all others that wait. */
+  #hold(pending: Pending): void {
+    this.#pending ??= new Map()
+    this.#pending.delete(pending.delta.id)
+    this.#pending.set(pending.delta.id, pending)
+  }
+
+  #release(id: string): void {
+    if (this.#pending?.delete(id) && this.#pending.size === 0) this.#pending = undefined
+  }
+
+  #remember(id: string, shown: Shown): void {
+    if (!this.#remembersShown) return
+    this.#shown ??= new Map()
+    this.#shown.set(id, shown)
   }
 
   async #settle(): Promise<void> {
@@ -168,30 +197,29 @@ export class MatchedQuery implements LiveQuery, Receiver {
     this.flush()
   }
 
-  deliver(delta: ResourceDelta, at: Processed, judgedIn: boolean, isIn: boolean): void {
+  deliver(delta: ResourceDelta, at: Place, judgedIn: boolean, isIn: boolean): void {
     if (this.#state === 'ended') return
-    const there = this.#pending.get(delta.id)
+    const there = this.#pending?.get(delta.id)
     const known = this.#shown?.get(delta.id)
     if (delta.version <= Math.max(there?.delta.version ?? 0, known?.version ?? 0)) return
     // While all shown versions are remembered, the client has those and no others; after a resume it has more.
-    const isAllKnown = this.#isFresh && this.#shown !== undefined
+    const isAllKnown = this.#isFresh && this.#remembersShown
     const wasIn = there?.wasIn ?? known?.isIn ?? (judgedIn && !isAllKnown)
-    if (this.#state === 'live' && this.#pending.size === 0 && !this.#isReadyDue && !this.#parts.outlet.isBlocked) {
-      this.#send({ delta, wasIn, isIn }, at, false)
+    if (this.#state === 'live' && this.#pending === undefined && !this.#isReadyDue && !this.#parts.outlet.isBlocked) {
+      this.#send(delta, wasIn, isIn, at, false)
       this.#sent = at
       return
     }
-    this.#pending.delete(delta.id)
-    this.#pending.set(delta.id, { delta, wasIn, isIn })
-    if (this.#pending.size > MAX_PENDING) this.reset('slow')
+    this.#hold({ delta, wasIn, isIn })
+    if (this.#pending !== undefined && this.#pending.size > MAX_PENDING) this.reset('slow')
   }
 
-  #send({ delta, wasIn, isIn }: Pending, { place }: Processed, isLoose: boolean): void {
-    const { positions, outlet, type, text } = this.#parts
-    this.#shown?.set(delta.id, { version: delta.version, isIn })
+  #send(delta: ResourceDelta, wasIn: boolean, isIn: boolean, place: Place, isLoose: boolean): void {
+    const { outlet } = this.#parts
+    this.#remember(delta.id, { version: delta.version, isIn })
     const kind = kindOf(wasIn, isIn)
-    if (kind === undefined || !outlet.recordShown({ type, text }, delta)) return
-    outlet.send(deltaText(this.id, positions.seal({ place, isLoose }), delta.rest(kind)))
+    if (kind === undefined || !outlet.recordShown(this, delta)) return
+    outlet.send(deltaText(this.id, this.#positions.seal({ place, isLoose })), delta.rest(kind))
   }
 
   flush(): void {
@@ -200,24 +228,23 @@ export class MatchedQuery implements LiveQuery, Receiver {
     const { processed } = hub
     // A gap ends the query, so behind one there is nothing to send.
     if (processed === undefined) return
-    for (const [id, pending] of this.#pending) {
+    for (const { delta, wasIn, isIn } of this.#pending?.values() ?? []) {
       if (outlet.isBlocked || this.#isEnded) return
-      this.#pending.delete(id)
+      this.#release(delta.id)
       // Merged changes are out of order, so a position among them would hide some: only the last has the new one.
-      const isLast = this.#pending.size === 0
+      const isLast = this.#pending === undefined
       const at = isLast ? processed : (this.#sent ?? processed)
-      this.#send(pending, at, !isLast)
+      this.#send(delta, wasIn, isIn, at, !isLast)
       this.#sent = at
     }
     if (this.#isEnded || outlet.isBlocked) return
     if (this.#isReadyDue || this.#sent === undefined) this.#sendReady(processed)
   }
 
-  #sendReady(processed: Processed): void {
-    const { positions, outlet } = this.#parts
+  #sendReady(processed: Place): void {
     this.#isReadyDue = false
     this.#sent = processed
-    outlet.send(readyText(this.id, positions.seal({ place: processed.place, isLoose: false })))
+    this.#parts.outlet.send(readyText(this.id, this.#positions.seal({ place: processed, isLoose: false })))
   }
 
   tick(now: number): void {
@@ -228,9 +255,11 @@ export class MatchedQuery implements LiveQuery, Receiver {
       this.#isReadyDue = true
     }
     this.flush()
-    if (this.#shown === undefined || this.#isReadyDue) return
+    if (!this.#remembersShown || this.#isReadyDue) return
     this.#forgetShownAt ??= now + KNOWS_SHOWN_MS
-    if (now >= this.#forgetShownAt && this.#pending.size === 0) this.#shown = undefined
+    if (now < this.#forgetShownAt || this.#pending !== undefined) return
+    this.#remembersShown = false
+    this.#shown = undefined
   }
 
   reset(reason: ResetReason): void {
@@ -244,8 +273,8 @@ export class MatchedQuery implements LiveQuery, Receiver {
   end(): void {
     if (this.#state === 'ended') return
     this.#state = 'ended'
-    this.#unfile()
-    this.#pending.clear()
+    this.#parts.hub.unfile(this.#shared, this)
+    this.#pending = undefined
     this.#shown = undefined
     // A page may still be being read; its failure concerns nobody any more.
     this.#pages?.return?.().catch(() => undefined)

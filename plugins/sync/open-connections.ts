@@ -15,8 +15,10 @@ export interface Held {
 export interface OpenConnections {
   /** Counts a connection that is being opened. Throws 503. Call the returned function when it has closed. */
   admit(): () => void
-  /** Throws 503. Call the returned function when the query has ended. */
-  openQuery(): () => void
+  /** Throws 503. */
+  openQuery(): void
+  /** Call it once when a query ends that `openQuery` has counted. */
+  closeQuery(): void
   add(connection: Held): void
   remove(connection: Held): void
   closeAll(code: number, reason: string): void
@@ -25,14 +27,14 @@ export interface OpenConnections {
 
 const counter = (most: number, what: string) => {
   let count = 0
-  return (): (() => void) => {
-    if (count >= most) throw ServerFull(what, most)
-    count += 1
-    let isOver = false
-    return () => {
-      if (!isOver) count -= 1
-      isOver = true
-    }
+  return {
+    add(): void {
+      if (count >= most) throw ServerFull(what, most)
+      count += 1
+    },
+    remove(): void {
+      count -= 1
+    },
   }
 }
 
@@ -61,9 +63,19 @@ export const createOpenConnections = (
     },
     onError,
   )
+  const connections = counter(MAX_CONNECTIONS, 'connections')
+  const queries = counter(MAX_QUERIES, 'queries')
   return {
-    admit: counter(MAX_CONNECTIONS, 'connections'),
-    openQuery: counter(MAX_QUERIES, 'queries'),
+    admit() {
+      connections.add()
+      let isOver = false
+      return () => {
+        if (!isOver) connections.remove()
+        isOver = true
+      }
+    },
+    openQuery: queries.add,
+    closeQuery: queries.remove,
     add: (connection) => void held.add(connection),
     remove: (connection) => void held.delete(connection),
     closeAll,

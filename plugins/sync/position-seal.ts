@@ -80,16 +80,19 @@ const openPart = (key: Buffer, about: Buffer, text: string): Position | undefine
 const isOfBefore = ({ place }: Position, { place: began }: Position): boolean =>
   place.epoch < began.epoch || (place.epoch === began.epoch && place.term === began.term && isBehind(began, place))
 
+interface SealParts {
+  readonly key: () => Buffer
+  readonly sealOnce: (position: Position) => string
+}
+
 /** A class, because there are thousands of them and closures would each retain their scope. */
 class SealOfQuery implements QuerySeal {
-  readonly #key: () => Buffer
-  readonly #sealOnce: (position: Position) => string
+  readonly #parts: SealParts
   readonly #scope: string
   #own: string | undefined
 
-  constructor(key: () => Buffer, sealOnce: (position: Position) => string, scope: string) {
-    this.#key = key
-    this.#sealOnce = sealOnce
+  constructor(parts: SealParts, scope: string) {
+    this.#parts = parts
     this.#scope = scope
   }
 
@@ -98,14 +101,16 @@ class SealOfQuery implements QuerySeal {
   }
 
   seal(position: Position): string {
-    this.#own ??= sealPart(this.#key(), this.#about, position)
-    return `${this.#sealOnce(position)}${this.#own}`
+    const { key, sealOnce } = this.#parts
+    this.#own ??= sealPart(key(), this.#about, position)
+    return `${sealOnce(position)}${this.#own}`
   }
 
   open(at: string): Position | undefined {
     if (at.length !== PART_CHARACTERS * 2) return undefined
-    const position = openPart(this.#key(), POSITION, at.slice(0, PART_CHARACTERS))
-    const began = position && openPart(this.#key(), this.#about, at.slice(PART_CHARACTERS))
+    const key = this.#parts.key()
+    const position = openPart(key, POSITION, at.slice(0, PART_CHARACTERS))
+    const began = position && openPart(key, this.#about, at.slice(PART_CHARACTERS))
     return began === undefined || isOfBefore(position!, began) ? undefined : position
   }
 }
@@ -125,5 +130,6 @@ export const createPositionSeal = (key: () => Buffer): PositionSeal => {
     last = { place, isLoose, text }
     return text
   }
-  return { of: (scope) => new SealOfQuery(key, sealOnce, scope) }
+  const parts: SealParts = { key, sealOnce }
+  return { of: (scope) => new SealOfQuery(parts, scope) }
 }

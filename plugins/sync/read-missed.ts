@@ -7,8 +7,6 @@ import type { RecentChange } from './recent-changes.ts'
 const MAX_MISSED = 2_000 // versions to read; of more, pages are faster
 
 export interface ReadMissedParts {
-  readonly type: string
-  readonly matcher: Matcher
   readonly internal: Pick<SessionReads, 'read' | 'subject'>
   readonly patientsOf: PatientsOf
 }
@@ -24,12 +22,14 @@ export interface Missed {
  * that was in the set at any time since has to leave it.
  */
 export const readMissed = async (
-  { type, matcher, internal, patientsOf }: ReadMissedParts,
+  { internal, patientsOf }: ReadMissedParts,
+  matcher: Matcher,
   changes: readonly RecentChange[],
   isLoose: boolean,
 ): Promise<readonly Missed[] | undefined> => {
   const versions = changes.reduce((sum, { first, last }) => sum + (isLoose ? last - first + 1 : 1), 0)
   if (versions > MAX_MISSED) return undefined
+  const { type } = matcher
   const read = async (id: string, version?: number): Promise<CurrentResource | undefined> => {
     try {
       return await internal.read(type, id, version)

@@ -18,6 +18,7 @@ import { createWebSocketChannel } from './web-socket-channel.ts'
 const PATH = '/sync'
 const MESSAGE_BYTES = 65_536
 const EVENTS = 'text/event-stream'
+const SOCKETS = { noServer: true, clientTracking: false, maxPayload: MESSAGE_BYTES, perMessageDeflate: false }
 
 export interface SyncRoutesParts {
   readonly identify: Host['identify']
@@ -93,7 +94,7 @@ export const syncRoutes =
     const load = () => {
       loading ??= (async () => {
         const [read, { WebSocketServer }] = await Promise.all([loadReadMessages(), import('ws')])
-        const sockets = new WebSocketServer({ noServer: true, maxPayload: MESSAGE_BYTES, perMessageDeflate: false })
+        const sockets = new WebSocketServer(SOCKETS)
         return { read, sockets }
       })()
       return loading

@@ -21,7 +21,7 @@ export interface ShownPatients {
 export const createShownPatients = (run: Pick<Runners, 'onAudit'>, clock: Clock): ShownPatients => {
   const recorded = new Map<string, number>()
   return {
-    record(access, { type, text }, delta, onLate) {
+    record(access, query, delta, onLate) {
       if (run.onAudit === null) return true
       const now = clock.monotonic()
       const patients = delta.patients()
@@ -32,6 +32,7 @@ export const createShownPatients = (run: Pick<Runners, 'onAudit'>, clock: Clock)
       if (recorded.size > MAX_PATIENTS) recorded.clear()
       for (const one of due) recorded.set(one, now)
       const named = due.filter((one) => one !== '')
+      const { type, text } = query
       try {
         run
           .onAudit({

@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream'
 import type { RawData, WebSocket } from 'ws'
 import { type Channel, CLOSE } from './channel.ts'
+import { TextFrames } from './text-frames.ts'
 
 const PING_MS = 25_000 // proxies commonly end what is silent for a minute
 
@@ -24,33 +25,30 @@ export const createWebSocketChannel = (socket: WebSocket, stream: Duplex, on: Ch
   let isOpen = true
   let heardAt: number | undefined
   let pingedAt: number | undefined
-  let isCorked = false
-  const uncork = (): void => {
-    isCorked = false
-    stream.uncork()
-  }
+  const frames = new TextFrames()
   /** Messages of one turn are written together: one call of the system for all of them. */
-  const cork = (): void => {
-    if (isCorked) return
-    isCorked = true
-    stream.cork()
-    process.nextTick(uncork)
+  const write = (): void => {
+    if (frames.size === 0) return
+    const bytes = frames.take()
+    // Behind a close of the client nothing may be sent.
+    if (socket.readyState === socket.OPEN) stream.write(bytes, on.drained)
   }
   const hear = (): void => {
     pingedAt = undefined
     heardAt = undefined
   }
   const channel: WebSocketChannel = {
-    send(text) {
+    send(text, rest) {
       if (!isOpen) return
-      cork()
-      socket.send(text, on.drained)
+      if (frames.size === 0) process.nextTick(write)
+      frames.add(text, rest)
     },
     get unsent() {
-      return socket.bufferedAmount
+      return frames.size + socket.bufferedAmount
     },
     close(code, reason) {
       if (!isOpen) return
+      write()
       isOpen = false
       // A client that reads nothing does not answer either: ws cuts the connection after 30 seconds.
       socket.close(code, reason)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { WebSocket } from 'ws'
 import { defineError, definePlugin } from '../../../kernel/index.ts'
 import sync from '../../../plugins/sync/index.ts'
 import { createManualClock, type ManualClock } from '../../support/manual-clock.ts'
@@ -153,6 +154,29 @@ test('of a resource that a slow client has not read yet it gets the newest versi
     [...versions()].sort((one, other) => one - other),
   )
   socket.destroy()
+  await clinic.stop()
+})
+
+test('so does one on a WebSocket', async () => {
+  const { clinic, address } = await place()
+  const socket = new WebSocket(`${address.replace('http', 'ws')}/sync`)
+  await once(socket, 'open')
+  const messages: Record<string, any>[] = []
+  socket.on('message', (data) => messages.push(JSON.parse(data.toString())))
+  socket.send(JSON.stringify({ op: 'subscribe', id: 'p', query: 'Patient?_id=big' }))
+  await until(() => messages.some(({ op }) => op === 'ready'), 5_000, 'the query')
+  socket.pause()
+  const last = 60
+  for (let at = 1; at <= last; at += 1) await clinic.ask('PUT', '/Patient/big', big(at))
+  socket.resume()
+  const versions = (): number[] => messages.filter(({ op }) => op === 'delta').map(({ version }) => version)
+  await until(() => versions().at(-1) === last, 10_000, 'the last version')
+  assert.ok(versions().length < last, `${versions()}`)
+  assert.equal(
+    versions(),
+    [...versions()].sort((one, other) => one - other),
+  )
+  socket.terminate()
   await clinic.stop()
 })
 

@@ -1,9 +1,12 @@
 /** Live queries over a WebSocket: pages, `ready`, and deltas in the order of commits. */
 // memory: reads wait there while a transaction is open
+import { once } from 'node:events'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { WebSocket } from 'ws'
 import sync from '../../../plugins/sync/index.ts'
 import { openSync, type SyncClient } from '../../support/sync-client.ts'
+import { until } from '../../support/until.ts'
 import { refusedWith } from '../sessions/callers.ts'
 import { type Clinic, clinicWith, del, post, put } from '../writes/clinic.ts'
 
@@ -90,6 +93,46 @@ test('stored numbers keep their digits, and a message is one line', async () => 
   await clinic.ask('PUT', '/Observation/dig', text)
   const delta = await client.next(({ reference }) => reference === 'Observation/dig')
   assert.is(delta.kind, 'enter')
+})
+
+test('messages arrive whole, on both sides of each length at which frames differ', async () => {
+  const socket = new WebSocket(`${address.replace('http', 'ws')}/sync`)
+  const texts: string[] = []
+  socket.on('message', (data) => texts.push(data.toString()))
+  await once(socket, 'open')
+  const next = async (count: number): Promise<string> => {
+    await until(() => texts.length >= count, 5_000, `message ${count}`)
+    return texts[count - 1] as string
+  }
+  await next(1) // the welcome
+  /** An id of 64 characters with which a `reset` has so many bytes. */
+  const idFor = (length: number): string => {
+    const wide = length - '{"op":"reset","id":"","reason":"gap"}'.length - 64
+    return 'ü'.repeat(wide) + 'i'.repeat(64 - wide)
+  }
+  for (const length of [125, 126, 127]) {
+    const count = texts.length + 1
+    socket.send(JSON.stringify({ op: 'subscribe', id: idFor(length), query: 'Patient?_id=l', resume: 'x' }))
+    assert.is(Buffer.byteLength(await next(count)), length)
+  }
+  socket.send(JSON.stringify({ op: 'subscribe', id: 'l', query: 'Patient?_id=l' }))
+  await until(() => texts.some((text) => text.includes('"ready"')), 5_000, 'the query')
+  let padding = 60_000
+  const send = async (): Promise<string> => {
+    const count = texts.length + 1
+    await change(patient('l', { name: [{ text: `ü${'x'.repeat(padding)}` }] }))
+    return next(count)
+  }
+  padding += 65_535 - Buffer.byteLength(await send())
+  // `kind` is enter before, and change from now on; the number of the version has one digit.
+  padding -= Buffer.byteLength(await send()) - 65_535
+  for (const length of [65_535, 65_536, 65_537]) {
+    const text = await send()
+    assert.is(Buffer.byteLength(text), length)
+    assert.is(JSON.parse(text).resource.name[0].text, `ü${'x'.repeat(padding)}`)
+    padding += 1
+  }
+  socket.terminate()
 })
 
 test('two queries of one connection, an unsubscribed one gets nothing more', async () => {
