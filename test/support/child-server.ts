@@ -9,6 +9,7 @@ import { basic } from './server-with.ts'
 /** Loaded only when they are named, because most tests use none. */
 const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlugin }>>> = {
   audit: () => import('../../plugins/audit/index.ts'),
+  'commit-times': () => import('./commit-times.ts'),
   cors: () => import('../../plugins/cors/index.ts'),
   export: () => import('../../plugins/export/index.ts'),
   import: () => import('../../plugins/import/index.ts'),

@@ -1,22 +1,25 @@
 /** A server with live queries on the definitions that tests of writes need, in a process of its own. */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
+import audit from '../../../plugins/audit/index.ts'
+import limits from '../../../plugins/limits/index.ts'
+import metering from '../../../plugins/metering/index.ts'
 import sync from '../../../plugins/sync/index.ts'
 import { type Clinic, clinicWith } from '../../server/writes/clinic.ts'
 import { answerWith } from './answer.ts'
+import { readMemory } from './read-memory.ts'
+
+const UNREACHED = { max_sync_connections: 100_000, requests_per_second: 1e6, burst: 1e6 }
 
 let clinic: Clinic | undefined
 
 answerWith({
-  async start() {
-    clinic = await clinicWith({ server: { bind: '127.0.0.1:0' } }, [sync])
+  /** `watched`: with plugins that count and record requests and connections. */
+  async start({ watched = false }: { readonly watched?: boolean } = {}) {
+    const server = { bind: '127.0.0.1:0' }
+    clinic = watched
+      ? await clinicWith({ server, rate_limit: UNREACHED }, [audit, limits, metering, sync])
+      : await clinicWith({ server }, [sync])
     return clinic.server.listen()
   },
-  /** Bytes of the heap that are in use. */
-  heap() {
-    setFlagsFromString('--expose-gc')
-    runInNewContext('gc')()
-    return process.memoryUsage().heapUsed
-  },
+  memory: readMemory,
   stop: () => clinic?.stop(),
 })
