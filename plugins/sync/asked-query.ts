@@ -14,6 +14,7 @@ import {
   PAGE_SIZE,
   pageText,
   parametersOf,
+  RENEWS_AFTER_MS,
   readyText,
   resetText,
 } from './live-query.ts'
@@ -49,6 +50,7 @@ export class AskedQuery implements LiveQuery, Asker {
   #waiting: CurrentResource[] = []
   #position: Place | undefined
   #unwatch: () => void = () => undefined
+  renewsAt: number
 
   constructor(parts: LiveQueryParts, { id, type, query, restrictions, positions }: AskedQueryOptions) {
     this.#parts = parts
@@ -57,6 +59,7 @@ export class AskedQuery implements LiveQuery, Asker {
     this.#query = query
     this.restrictions = restrictions
     this.#positions = positions
+    this.renewsAt = parts.clock.monotonic() + RENEWS_AFTER_MS
   }
 
   async start(resume: string | undefined): Promise<void> {
@@ -119,6 +122,11 @@ export class AskedQuery implements LiveQuery, Asker {
 
   flush(): void {
     // It asks again once the connection takes more.
+  }
+
+  renew(now: number): void {
+    // It cannot be resumed, so a newer position is of no use.
+    this.renewsAt = now + RENEWS_AFTER_MS
   }
 
   tick(now: number): void {

@@ -22,6 +22,8 @@ const LISTENS_ON_MS = 600_000
 /** A live query that is searched again, because no test of a single resource decides it. */
 export interface Asker {
   markStale(): void
+  /** Once a second. `now` is monotonic. */
+  tick(now: number): void
   reset(reason: ResetReason): void
 }
 
@@ -40,7 +42,10 @@ export interface ChangeHub {
   readonly missed: MissedChanges['behind']
   /** Queries without a key, and those that are searched again. */
   readonly costly: { readonly listed: number; readonly asked: number }
-  /** Once a second: ends queries whose meaning has changed, and listening that nobody needs. `now` is monotonic. */
+  /**
+   * Once a second: ends queries whose meaning has changed, lets others search again, and ends listening that nobody needs.
+   * `now` is monotonic.
+   */
   tick(now: number): void
   stop(): void
 }
@@ -165,6 +170,7 @@ export const createChangeHub = ({ source, subject, patientsOf, keepRows, log }: 
     },
     tick(now) {
       sweep()
+      for (const one of [...askers]) one.tick(now)
       if (shared.size > 0 || askers.size > 0 || listening === undefined) {
         unusedSince = undefined
         return

@@ -28,7 +28,7 @@ const instant = (ms: number): string => new Date(ms).toISOString()
 export class Connection implements Outlet {
   readonly #parts: ConnectionParts
   readonly #options: ConnectionOptions
-  /** Each is counted. Undefined until it is compiled. */
+  /** Each is counted. Undefined until it is compiled; then it is the last one. In the order in which they are to be renewed. */
   readonly #queries = new Map<string, LiveQuery | undefined>()
   /** What its queries share; made for the first one. */
   #queryParts: LiveQueryParts | undefined
@@ -241,7 +241,17 @@ export class Connection implements Outlet {
     else if (speed === 'reset') this.#reset('slow')
     if (this.isBlocked) return
     this.drained()
-    for (const query of [...this.#queries.values()]) query?.tick(now)
+    this.#renew(now)
+  }
+
+  /** Goes through those only that are due: there may be thousands. */
+  #renew(now: number): void {
+    for (const [id, query] of this.#queries) {
+      if (query === undefined || now < query.renewsAt) return
+      this.#queries.delete(id)
+      this.#queries.set(id, query)
+      query.renew(now)
+    }
   }
 
   #tickToken(now: number): void {

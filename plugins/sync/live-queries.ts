@@ -1,4 +1,5 @@
 /** Puts the parts of live queries together. */
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import type { Clock, Logger, OwnUrl, ServerError } from '../../kernel/index.ts'
 import type { Resources, Session } from '../fhir/service.ts'
 import type { Limits } from '../limits/service.ts'
@@ -58,9 +59,10 @@ export const createLiveQueries = ({
     ...{ source, subject: internal.subject, patientsOf, log },
     keepRows: (wants) => searches.opened.search.registry.written.want(wants),
   })
-  let key: Buffer | undefined
+  // Node looks at a Buffer longer than at a key before it uses it.
+  let key: KeyObject | undefined
   const seal = createPositionSeal(() => {
-    key ??= searches.opened.search.registry.keyFor('sync')
+    key ??= createSecretKey(searches.opened.search.registry.keyFor('sync'))
     return key
   })
   const open = createOpenConnections(

@@ -7,6 +7,8 @@ import type { PositionSeal } from './position-seal.ts'
 import type { ResetReason } from './receiver.ts'
 
 export const PAGE_SIZE = 50
+/** A quiet query sends a newer position by time alone: by what others write, it would show how much that is. */
+export const RENEWS_AFTER_MS = 30_000
 export const PAGE_BYTES = 1_048_576 // characters of resources, after which a page ends
 
 export interface LiveQuery {
@@ -22,8 +24,10 @@ export interface LiveQuery {
   more(): Promise<void>
   /** Sends what waits, once the connection takes more. */
   flush(): void
-  /** `now` is monotonic; once a second. */
-  tick(now: number): void
+  /** When `renew` is due, on the monotonic clock: RENEWS_AFTER_MS after it was made, or renewed. */
+  readonly renewsAt: number
+  /** Sends a newer position, where there is one. */
+  renew(now: number): void
   reset(reason: ResetReason): void
   end(): void
 }

@@ -15,6 +15,7 @@ import {
   PAGE_SIZE,
   pageText,
   parametersOf,
+  RENEWS_AFTER_MS,
   readyText,
   resetText,
 } from './live-query.ts'
@@ -28,8 +29,6 @@ const MAX_SET = 10_000 // matches; more is an export
 const MAX_PENDING = 10_000 // resources
 /** A search may find a change a moment before it is delivered, so shown versions are remembered this much longer. */
 const KNOWS_SHOWN_MS = 10_000
-/** A quiet query sends a newer position by time alone: by what others write, it would show how much that is. */
-const RENEWS_AFTER_MS = 30_000
 
 interface Shown {
   readonly version: number
@@ -66,7 +65,7 @@ export class MatchedQuery implements LiveQuery, Receiver {
   /** While they are remembered: undefined for none. */
   #shown: Map<string, Shown> | undefined
   #remembersShown = true
-  #forgetShownAt: number | undefined
+  #forgetShownAt = Number.POSITIVE_INFINITY
   #pages: AsyncIterator<CurrentResource> | undefined
   #ahead: IteratorResult<CurrentResource> | undefined
   #isFresh = false
@@ -75,7 +74,7 @@ export class MatchedQuery implements LiveQuery, Receiver {
   #isReadyDue = false
   /** All changes up to here have been sent. Undefined before the first `ready`. */
   #sent: Place | undefined
-  #renewsAt: number | undefined
+  renewsAt: number
 
   constructor(parts: LiveQueryParts, { id, query, shared, positions }: MatchedQueryOptions) {
     this.#parts = parts
@@ -83,6 +82,7 @@ export class MatchedQuery implements LiveQuery, Receiver {
     this.#query = query
     this.#shared = shared
     this.#positions = positions
+    this.renewsAt = parts.clock.monotonic() + RENEWS_AFTER_MS
   }
 
   get type(): string {
@@ -193,6 +193,7 @@ export class MatchedQuery implements LiveQuery, Receiver {
     await this.#parts.hub.settled()
     if (this.#isEnded) return
     this.#state = 'live'
+    this.#forgetShownAt = this.#parts.clock.monotonic() + KNOWS_SHOWN_MS
     this.#isReadyDue = true
     this.flush()
   }
@@ -247,17 +248,12 @@ export class MatchedQuery implements LiveQuery, Receiver {
     this.#parts.outlet.send(readyText(this.id, this.#positions.seal({ place: processed, isLoose: false })))
   }
 
-  tick(now: number): void {
+  renew(now: number): void {
+    this.renewsAt = now + RENEWS_AFTER_MS
     if (this.#state !== 'live') return
-    this.#renewsAt ??= now + RENEWS_AFTER_MS
-    if (now >= this.#renewsAt) {
-      this.#renewsAt = now + RENEWS_AFTER_MS
-      this.#isReadyDue = true
-    }
+    this.#isReadyDue = true
     this.flush()
-    if (!this.#remembersShown || this.#isReadyDue) return
-    this.#forgetShownAt ??= now + KNOWS_SHOWN_MS
-    if (now < this.#forgetShownAt || this.#pending !== undefined) return
+    if (now < this.#forgetShownAt || this.#isReadyDue || this.#pending !== undefined) return
     this.#remembersShown = false
     this.#shown = undefined
   }

@@ -3,7 +3,7 @@
  * because a position shows how much is written that the caller may not see. It has two parts: the position, which is sealed
  * once for all queries that are sent a change, and the query with the position at which it began, sealed once for each query.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, type KeyObject, randomBytes } from 'node:crypto'
 import { isBehind, type Place } from './place.ts'
 
 const CIPHER = 'aes-256-gcm' // NIST SP 800-38D
@@ -53,7 +53,7 @@ const decode = (plain: Buffer): Position => ({
 
 const POSITION = Buffer.from('position')
 
-const sealPart = (key: Buffer, about: Buffer, position: Position): string => {
+const sealPart = (key: KeyObject, about: Buffer, position: Position): string => {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES })
   cipher.setAAD(about)
@@ -61,7 +61,7 @@ const sealPart = (key: Buffer, about: Buffer, position: Position): string => {
   cipher.final()
   return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
 }
-const openPart = (key: Buffer, about: Buffer, text: string): Position | undefined => {
+const openPart = (key: KeyObject, about: Buffer, text: string): Position | undefined => {
   const bytes = Buffer.from(text, 'base64url')
   if (bytes.length !== PART_BYTES || bytes.toString('base64url') !== text) return undefined
   const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
@@ -81,7 +81,7 @@ const isOfBefore = ({ place }: Position, { place: began }: Position): boolean =>
   place.epoch < began.epoch || (place.epoch === began.epoch && place.term === began.term && isBehind(began, place))
 
 interface SealParts {
-  readonly key: () => Buffer
+  readonly key: () => KeyObject
   readonly sealOnce: (position: Position) => string
 }
 
@@ -116,7 +116,7 @@ class SealOfQuery implements QuerySeal {
 }
 
 /** `key`: 32 bytes, known once the database is open. */
-export const createPositionSeal = (key: () => Buffer): PositionSeal => {
+export const createPositionSeal = (key: () => KeyObject): PositionSeal => {
   let last: { readonly place: Place; readonly isLoose: boolean; readonly text: string } | undefined
   /** The same text in one turn; two texts of a place would otherwise show that nothing was written in between. */
   const sealOnce = (position: Position): string => {

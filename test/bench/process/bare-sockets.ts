@@ -21,5 +21,5 @@ answerWith({
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   },
   memory: readMemory,
-  stop: () => server?.close(),
+  stop: () => void server?.close(),
 })
