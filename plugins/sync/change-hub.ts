@@ -5,11 +5,11 @@
  * server, as clients of another one may come.
  */
 import type { Logger } from '../../kernel/index.ts'
-import type { Matcher, SessionReads } from '../fhir/service.ts'
-import { createFiledMatchers } from '../search/service.ts'
+import type { SessionReads } from '../fhir/service.ts'
 import { createChangeQueue } from './change-queue.ts'
 import type { Change, ChangeSource, Listening } from './change-source.ts'
 import { createDeliverChange } from './deliver-change.ts'
+import { createFiledQueries } from './filed-queries.ts'
 import type { PatientsOf } from './judged-change.ts'
 import { createMissedChanges, type MissedChanges } from './missed-changes.ts'
 import type { Place } from './place.ts'
@@ -60,18 +60,14 @@ export interface ChangeHubParts {
 }
 
 export const createChangeHub = ({ source, subject, patientsOf, keepRows, log }: ChangeHubParts): ChangeHub => {
-  const filed = createFiledMatchers<SharedQuery>()
-  /** By scope. Each has a receiver. */
-  const shared = new Map<string, SharedQuery>()
-  /** How many queries have each meaning. Looked at each second, so that thousands of queries need not be. */
-  const meanings = new Map<Matcher['meaning'], number>()
+  const filed = createFiledQueries()
   const askers = new Set<Asker>()
   const missed = createMissedChanges()
   let listening: Listening | undefined
   let release: (() => void) | undefined
   let unusedSince: number | undefined
   const resetAll = (reason: ResetReason): void => {
-    for (const { receivers } of [...shared.values()]) for (const one of receivers) one.reset(reason)
+    for (const one of filed.receivers()) one.reset(reason)
     for (const one of [...askers]) one.reset(reason)
   }
   const forget = (): void => {
@@ -81,11 +77,6 @@ export const createChangeHub = ({ source, subject, patientsOf, keepRows, log }: 
     release?.()
     release = undefined
     queue.clear()
-  }
-  const sweep = (): void => {
-    if (![...meanings.keys()].some(({ isCurrent }) => !isCurrent)) return
-    for (const { matcher, receivers } of [...shared.values()])
-      if (!matcher.meaning.isCurrent) for (const one of receivers) one.reset('meaning')
   }
   const deliver = createDeliverChange(filed, subject, patientsOf)
   const judge = ({ type, versions, place }: Change): void => {
@@ -133,29 +124,9 @@ export const createChangeHub = ({ source, subject, patientsOf, keepRows, log }: 
     },
     file(query, receiver) {
       listen()
-      const { scope, matcher } = query
-      const there = shared.get(scope)
-      if (there?.matcher.meaning.isCurrent) {
-        there.add(receiver)
-        return there
-      }
-      // They would be reset within a second; a scope has one query.
-      for (const one of there?.receivers ?? []) one.reset('meaning')
-      query.add(receiver)
-      shared.set(scope, query)
-      filed.add(query)
-      meanings.set(matcher.meaning, (meanings.get(matcher.meaning) ?? 0) + 1)
-      return query
+      return filed.add(query, receiver)
     },
-    unfile(query, receiver) {
-      if (!query.remove(receiver) || !query.isUnused) return
-      const { scope, matcher } = query
-      shared.delete(scope)
-      filed.remove(query)
-      const left = (meanings.get(matcher.meaning) ?? 1) - 1
-      if (left === 0) meanings.delete(matcher.meaning)
-      else meanings.set(matcher.meaning, left)
-    },
+    unfile: filed.remove,
     watch(asker) {
       listen()
       askers.add(asker)
@@ -169,9 +140,9 @@ export const createChangeHub = ({ source, subject, patientsOf, keepRows, log }: 
       return { listed: filed.listed, asked: askers.size }
     },
     tick(now) {
-      sweep()
+      for (const one of filed.outdated()) one.reset('meaning')
       for (const one of [...askers]) one.tick(now)
-      if (shared.size > 0 || askers.size > 0 || listening === undefined) {
+      if (filed.size > 0 || askers.size > 0 || listening === undefined) {
         unusedSince = undefined
         return
       }
