@@ -27,39 +27,56 @@ const now = (): number => performance.timeOrigin + performance.now()
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 const patient = (at: number): string => `Patient/p${at % PATIENTS}`
 
-/** When the first delta about each resource arrived. */
-const follow = async ({ base }: SpawnedServer): Promise<{ readonly arrived: Times; close(): void }> => {
+interface Follower {
+  /** When the first delta about each resource arrived. */
+  readonly arrived: Times
+  /** Messages that end a query, and an end of the connection. */
+  readonly ends: readonly string[]
+  close(): void
+}
+
+const follow = async ({ base }: SpawnedServer): Promise<Follower> => {
   const socket = new WebSocket(`${base.replace('http', 'ws')}/sync`)
   const arrived = new Map<string, number>()
   const ready = new Set<string>()
+  const ends: string[] = []
+  socket.on('close', (code, reason) => ends.push(`closed with ${code} ${reason}`))
   socket.on('message', (data) => {
     const at = now()
     const { op, id, reference } = JSON.parse(data.toString())
     if (op === 'ready') ready.add(id)
+    if (op === 'reset' || op === 'error') ends.push(data.toString().slice(0, 200))
     if (op === 'delta' && !arrived.has(reference)) arrived.set(reference, at)
   })
   await once(socket, 'open')
   for (let at = 0; at < PATIENTS; at += 1)
     socket.send(JSON.stringify({ op: 'subscribe', id: `q${at}`, query: `Observation?subject=${patient(at)}` }))
   await until(() => ready.size === PATIENTS, WAIT_MS, 'the queries')
-  return { arrived, close: () => socket.terminate() }
+  return { arrived, ends, close: () => socket.terminate() }
 }
 
-/** Writes by the clock. Resolves with the references, in their order. */
-const write = async (server: SpawnedServer, count: number): Promise<readonly string[]> => {
+interface Written {
+  readonly reference: string
+  /** Milliseconds by which the turn of this process came too late: a machine that is not quiet. */
+  readonly late: number
+}
+
+/** Writes by the clock. Resolves with the writes in their order. */
+const write = async (server: SpawnedServer, count: number): Promise<readonly Written[]> => {
   const began = performance.now()
-  const answers: Promise<string>[] = []
+  const answers: Promise<Written>[] = []
   for (let at = 0; at < count; at += 1) {
     await pause(Math.max(0, began + at * EACH_MS - performance.now()))
+    const late = Math.max(0, performance.now() - began - at * EACH_MS)
     const id = `w${at}`
     const resource = {
       ...{ resourceType: 'Observation', id, status: 'final', code: { text: 'latency' } },
       subject: { reference: patient(at) },
     }
-    const answer = async (): Promise<string> => {
+    const answer = async (): Promise<Written> => {
       const { status, text } = await send(server, 'PUT', `/Observation/${id}`, resource)
       if (status !== 201) throw new Error(`a write is answered with ${status}: ${text}`)
-      return `Observation/${id}`
+      return { reference: `Observation/${id}`, late }
     }
     answers.push(answer())
   }
@@ -88,19 +105,23 @@ const measure = async (
       ...(await follow(server)),
     })),
   )
-  const written = (await write(servers.primary, WARM_UP + count)).slice(WARM_UP)
+  const all = (await write(servers.primary, WARM_UP + count)).slice(WARM_UP)
+  const written = all.map(({ reference }) => reference)
+  const turns = all.map(({ late }) => late).sort((one, other) => one - other)
   const isThere = (): boolean => followers.every(({ arrived }) => written.every((one) => arrived.has(one)))
   await until(isThere, WAIT_MS, 'all frames').catch(() => undefined)
   const times = await committed()
-  const load = loadavg()[0]?.toFixed(2)
-  return followers.flatMap(({ role, arrived, close }) => {
+  const load = `load ${loadavg()[0]?.toFixed(2)}; turns of this process p99 ${share(turns, 0.99).toFixed(1)} ms late`
+  return followers.flatMap(({ role, arrived, ends, close }) => {
+    const ended = [...ends]
     close()
     const missing = written.filter((one) => !arrived.has(one) || !times.has(one))
-    if (missing.length > 0) return [`${name}, ${role}: ${missing.length} of ${count} writes had no frame`]
+    if (missing.length > 0)
+      return [`${name}, ${role}: ${missing.length} of ${count} writes had no frame; ${ended.slice(0, 3).join('; ')}`]
     const sorted = written.map((one) => (arrived.get(one) as number) - (times.get(one) as number)).sort((a, b) => a - b)
     const [middle, late, last] = [share(sorted, 0.5), share(sorted, 0.99), share(sorted, 1)].map((ms) => ms.toFixed(1))
     report(
-      `${name}, ${role}: COMMIT to frame of ${count} writes p50 ${middle} ms, p99 ${late} ms, most ${last} ms (load ${load})`,
+      `${name}, ${role}: COMMIT to frame of ${count} writes p50 ${middle} ms, p99 ${late} ms, most ${last} ms (${load})`,
     )
     return Number(late) <= MOST[role] ? [] : [`${name}, ${role}: p99 is ${late} ms, of which ${MOST[role]} are asked`]
   })
