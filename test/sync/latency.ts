@@ -57,6 +57,8 @@ const follow = async ({ base }: SpawnedServer): Promise<Follower> => {
 
 interface Written {
   readonly reference: string
+  /** What the answer was, where it was not 201. */
+  readonly refused: string | undefined
   /** Milliseconds by which the turn of this process came too late: a machine that is not quiet. */
   readonly late: number
 }
@@ -74,9 +76,11 @@ const write = async (server: SpawnedServer, count: number): Promise<readonly Wri
       subject: { reference: patient(at) },
     }
     const answer = async (): Promise<Written> => {
-      const { status, text } = await send(server, 'PUT', `/Observation/${id}`, resource)
-      if (status !== 201) throw new Error(`a write is answered with ${status}: ${text}`)
-      return { reference: `Observation/${id}`, late }
+      const refused = await send(server, 'PUT', `/Observation/${id}`, resource).then(
+        ({ status, text }) => (status === 201 ? undefined : `${status} ${text}`),
+        (error: Error) => error.message,
+      )
+      return { reference: `Observation/${id}`, refused, late }
     }
     answers.push(answer())
   }
@@ -106,6 +110,8 @@ const measure = async (
     })),
   )
   const all = (await write(servers.primary, WARM_UP + count)).slice(WARM_UP)
+  const refused = all.flatMap((one) => one.refused ?? [])
+  if (refused.length > 0) return [`${name}: ${refused.length} of ${count} writes failed, such as ${refused[0]}`]
   const written = all.map(({ reference }) => reference)
   const turns = all.map(({ late }) => late).sort((one, other) => one - other)
   const isThere = (): boolean => followers.every(({ arrived }) => written.every((one) => arrived.has(one)))
