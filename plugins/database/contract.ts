@@ -205,8 +205,8 @@ export interface DatabaseStatus {
   /** Transactions committed, and the commits they shared. */
   readonly commits: { readonly transactions: number; readonly groups: number }
   /**
-   * The epoch of the writer lease that this process holds, and the number of the last commit it knows of that published
-   * something; only on PostgreSQL, where processes take turns.
+   * The epoch of the writer lease that this process holds, and the number of the last commit that published something and
+   * is known to be on disk: one that was acknowledged, or a later one. Only on PostgreSQL, where processes take turns.
    */
   readonly lease?: { readonly epoch: number; readonly seq: number }
   /** How far this process has published the changes of all servers. */
