@@ -159,6 +159,16 @@ test('a read of a state that the replica has stays here; for a newer one it look
   await kernel.stop()
 })
 
+test('for a state of a later epoch it looks, though it has a higher number of an earlier one', async () => {
+  const source = new Source()
+  source.current = { epoch: 2, seq: 40 }
+  source.found = { epoch: 3, seq: 31 }
+  const { kernel, address } = await replicaOf('http://127.0.0.1:1', { source, plugins: [pages()] })
+  assert.equal((await read(address, tokenOf(3, 30))).slice(0, 2), [200, 'routed'])
+  assert.is(source.looks, 1)
+  await kernel.stop()
+})
+
 test('it waits 200 ms for a newer state, and reads here once that is there', async () => {
   const source = new Source()
   const clock = createManualClock()
