@@ -104,7 +104,10 @@ const patientIn = (value: unknown, ownUrl: OwnUrl | undefined): string | undefin
 const USUAL = ['subject', 'patient']
 
 /** No search parameter has this path. */
-const SECURITY_CONTEXT: ElementPath = { steps: [{ step: 'member', name: 'securityContext', many: false }], type: 'Reference' }
+const SECURITY_CONTEXT: ElementPath = {
+  steps: [{ step: 'member', name: 'securityContext', many: false }],
+  type: 'Reference',
+}
 
 type Parts = Pick<SearchDefinitions, 'parameters' | 'columns' | 'compartments'>
 
