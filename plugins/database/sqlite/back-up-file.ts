@@ -2,9 +2,10 @@
  * Copies a SQLite file that a server may be using to a new file, as of one moment, and checks the copy.
  * https://sqlite.org/backup.html
  */
-import { closeSync, existsSync, fsyncSync, linkSync, openSync, readdirSync, rmSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import BetterSqlite from 'better-sqlite3'
+import { systemRandom } from '../../../kernel/index.ts'
 import { checkWhole } from './check-whole.ts'
 
 const PAGES = 1_000 // of a step; the process can write its progress in between
@@ -37,29 +38,6 @@ export const removeUnfinished = (path: string): void => {
   for (const suffix of ['', '-journal', '-wal', '-shm']) rmSync(`${path}${suffix}`, { force: true })
 }
 
-/** The number of the process is in the name, so that two copies to one name do not write into one file. */
-const UNFINISHED = /\.(\d+)-\d+\.unfinished$/
-let begun = 0
-
-const isRunning = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as { code?: string }).code === 'EPERM'
-  }
-}
-
-/** Removes what processes left that ended before their copy was finished. Throws ENOENT where there is no such folder. */
-const removeLeft = (copy: string): void => {
-  const folder = dirname(resolve(copy))
-  for (const name of readdirSync(folder)) {
-    const pid = UNFINISHED.exec(name)?.[1]
-    if (pid === undefined || name.replace(UNFINISHED, '') !== basename(copy) || isRunning(Number(pid))) continue
-    removeUnfinished(join(folder, name))
-  }
-}
-
 const copyPages = async (path: string, copy: string, step: (progress: CopyProgress) => void): Promise<void> => {
   const handle = new BetterSqlite(path, { fileMustExist: true })
   try {
@@ -80,9 +58,8 @@ const copyPages = async (path: string, copy: string, step: (progress: CopyProgre
 
 /** `copy` must not exist. Throws DatabaseDamaged where the copy is not whole, and leaves no file then. */
 export const backUpFile = async (path: string, copy: string, step: (progress: CopyProgress) => void): Promise<void> => {
-  removeLeft(copy)
-  begun += 1
-  const unfinished = `${copy}.${process.pid}-${begun}.unfinished`
+  // Two copies to one name do not write into one file.
+  const unfinished = `${copy}.${systemRandom.id()}.unfinished`
   try {
     await copyPages(path, unfinished, step)
     const handle = new BetterSqlite(unfinished, { fileMustExist: true })
