@@ -6,7 +6,7 @@ import type { ConceptFacts, Designation, PropertyValue, SystemHeader } from '../
 import { textOfProperty } from '../code-system.ts'
 import type { ConceptSource } from '../concept-source.ts'
 import { isOfLanguage } from '../display.ts'
-import { toMatchText, wordsOf } from '../match-text.ts'
+import { formsOf, toMatchText, wordsOf } from '../match-text.ts'
 import { PlaceSet } from '../place-set.ts'
 import { keyOfCode } from './index-rows.ts'
 import { createSelect } from './select.ts'
@@ -23,6 +23,8 @@ import {
   readParentPlaces,
   readPlaces,
   selectAbstract,
+  selectCodesBeginning,
+  selectCodesWith,
   selectInactive,
   selectMatching,
   selectMatchingInLanguage,
@@ -140,13 +142,26 @@ export const createIndexedSource = (
 
   /** The concepts whose code, or a word of whose display, begins with a match text. */
   const beginning = async (wanted: string, language: string | undefined): Promise<PlaceSet> => {
-    const compared = [` ${wanted}`, wanted, wanted]
+    const compared = [` ${wanted}`, wanted]
     if (language === undefined) return remember(`text ${wanted}`, () => places(selectMatching, [id, ...compared]))
     const tag = language.toLowerCase()
     const statement = isOfLanguage(header.language, tag) ? selectMatchingInOwnLanguage : selectMatchingInLanguage
     return remember(JSON.stringify(['text', tag, wanted]), () =>
       places(statement, [id, tag, `${tag}-`, `${tag}-`, ...compared]),
     )
+  }
+
+  /** The concepts of which a word, or the code, begins with one of the forms of a word. */
+  const withWord = async (word: string, language: string | undefined): Promise<PlaceSet> => {
+    const [first, ...others] = await Promise.all(formsOf(word).map((form) => beginning(form, language)))
+    const found = first as PlaceSet
+    return others.length === 0 ? found : others.reduce((all, one) => all.addAll(one), found.copy())
+  }
+  /** The concepts whose code begins with a filter of several words. Few code systems have codes with blanks: others are not searched. */
+  const beginningWith = async (filter: string): Promise<PlaceSet | undefined> => {
+    const withBlanks = await remember('codes with blanks', () => places(selectCodesWith, [id, ' ']))
+    if (withBlanks.count === 0) return undefined
+    return remember(JSON.stringify(['codes', filter]), () => places(selectCodesBeginning, [id, filter]))
   }
 
   return {
@@ -178,12 +193,14 @@ export const createIndexedSource = (
     async matching(text, language) {
       const filter = toMatchText(text)
       const words = wordsOf(filter)
-      if (words.length === 1) return beginning(words[0] as string, language)
-      const [first, ...others] = await Promise.all([...words, filter].map((one) => beginning(one, language)))
-      const whole = others.pop() as PlaceSet
+      if (words.length === 1) return withWord(words[0] as string, language)
+      const [whole, first, ...others] = await Promise.all([
+        beginningWith(filter),
+        ...words.map((one) => withWord(one, language)),
+      ])
       const found = (first as PlaceSet).copy()
       for (const one of others) found.keep(one)
-      return found.addAll(whole)
+      return whole === undefined ? found : found.addAll(whole)
     },
   }
 }
