@@ -118,10 +118,10 @@ export const feed: Figure = {
       })
 
       bench.say('waiting for a follower to hear')
-      const told = { primary, database: postgres, create }
-      await reportHeard(bench, { ...told, hasNotifications: true, creates: HEARD, everyMs: 0, requiredMs: 20 })
+      const parts = { primary, database: postgres, create }
+      await reportHeard(bench, { ...parts, hasNotifications: true, creates: HEARD, everyMs: 0, requiredMs: 20 })
       bench.say('waiting for a follower that gets no notifications')
-      await reportHeard(bench, { ...told, ...LOOKING, hasNotifications: false, requiredMs: 1_600 })
+      await reportHeard(bench, { ...parts, ...LOOKING, hasNotifications: false, requiredMs: 1_600 })
       await client.end()
       await primary.stop()
     } finally {

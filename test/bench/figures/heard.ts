@@ -16,7 +16,7 @@ export interface HeardOptions {
   /** The settings of the primary's database. */
   readonly database: { readonly kind: string; readonly postgres_url: string }
   readonly create: () => Promise<void>
-  /** Without them the follower looks every half second, and is told by beats what is on disk. */
+  /** Without them the follower looks every half second, and learns from beats what is on disk. */
   readonly hasNotifications: boolean
   readonly creates: number
   /** Milliseconds between two creates. */
@@ -60,14 +60,14 @@ export const reportHeard = async (bench: Bench, options: HeardOptions): Promise<
   await pause(BEAT_MS)
   const times: number[] = []
   const waiting = new Map<number, number>()
-  const tell = (seq: number): void => {
+  const measure = (seq: number): void => {
     const since = waiting.get(seq)
     if (since !== undefined) times.push(performance.now() - since)
   }
   const [own, heard] = [primary.get(ChangeFeed), follower.get(ChangeFeed)]
   const stops = [
     own.listen({ name: 'bench', commit: ({ seq }) => void waiting.set(seq, performance.now()), gap: () => undefined }),
-    heard.listen({ name: 'bench', commit: ({ seq }) => tell(seq), gap: () => undefined }),
+    heard.listen({ name: 'bench', commit: ({ seq }) => measure(seq), gap: () => undefined }),
   ]
   for (let n = 0; n < creates; n += 1) {
     await create()

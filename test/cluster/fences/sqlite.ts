@@ -25,13 +25,6 @@ export const SQLITE_FENCES: readonly Fence[] = [
     test: 'test/server/sqlite-alone.test.ts',
   },
   {
-    name: 'a server that has lost its lock takes no new one later',
-    file: 'plugins/database/sqlite/lock-watch.ts',
-    check: 'if (isTaken) throw DatabaseTaken()\n',
-    planted: '',
-    test: 'test/server/sqlite-alone.test.ts',
-  },
-  {
     name: 'a server stores nothing after another one has come and gone',
     file: 'plugins/database/sqlite/lock-watch.ts',
     check: "if (!isLatest()) refuse('a server was started on the file later')",
