@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,6 +24,7 @@ export const FENCES: readonly Fence[] = [
 ]
 
 const TEST_MS = 600_000
+const TEMPORARY = 't' // folder for what tests leave behind
 const RESOLVE_SOURCES = './test/support/resolve-sources.ts'
 const NOT_COPIED: ReadonlySet<string> = new Set(['node_modules', '.git', 'dist', 'coverage'])
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -45,6 +46,9 @@ const copySources = (): string => {
   const folder = mkdtempSync(join(tmpdir(), 'refhir-fences-'))
   cpSync(root, folder, { recursive: true, filter: (from) => !NOT_COPIED.has(relative(root, from)) })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  mkdirSync(join(folder, TEMPORARY))
+  // PostgreSQL runs under another account.
+  for (const one of [folder, join(folder, TEMPORARY)]) chmodSync(one, 0o755)
   return folder
 }
 
@@ -55,7 +59,10 @@ const copySources = (): string => {
 const failureOf = async (folder: string, file: string): Promise<string | undefined> => {
   const child = spawn(process.execPath, ['--import', RESOLVE_SOURCES, file], {
     ...{ cwd: folder, detached: true, stdio: ['ignore', 'pipe', 'ignore'] },
-    env: { ...process.env, FORCE_COLOR: '0', TEST_DATABASE: file.includes('sqlite') ? 'sqlite' : 'postgres' },
+    env: {
+      ...{ ...process.env, FORCE_COLOR: '0', TMPDIR: join(folder, TEMPORARY) },
+      TEST_DATABASE: file.includes('sqlite') ? 'sqlite' : 'postgres',
+    },
   })
   const end = (): void => {
     try {

@@ -91,7 +91,7 @@ export const LEASE_FENCES: readonly Fence[] = [
     file: 'plugins/storage/cache/consistent-version-cache.ts',
     check: '      cache.clear()\n      marks.forget(epoch)\n',
     planted: '      marks.forget(epoch)\n',
-    test: 'test/server/cluster/memory-of-writer.test.ts',
+    test: 'test/plugins/storage/cache/consistent-version-cache.test.ts',
   },
   {
     name: 'a change with an unknown outcome keeps its resource out of memory',
