@@ -7,7 +7,7 @@ export const LEASE_FENCES: readonly Fence[] = [
     file: 'plugins/database/postgres/fence.ts',
     check: 'WHERE one = 1 AND epoch = ? RETURNING',
     planted: 'WHERE one = 1 AND epoch >= ? RETURNING',
-    test: 'test/server/cluster/frozen.test.ts',
+    test: 'test/plugins/database/postgres/fence.test.ts',
   },
   {
     name: 'a server refuses requests while its lease is not confirmed',
