@@ -23,6 +23,8 @@ import {
   readParentPlaces,
   readPlaces,
   selectAbstract,
+  selectCodesBeginning,
+  selectCodesWith,
   selectInactive,
   selectMatching,
   selectMatchingInLanguage,
@@ -140,13 +142,21 @@ export const createIndexedSource = (
 
   /** The concepts whose code, or a word of whose display, begins with a match text. */
   const beginning = async (wanted: string, language: string | undefined): Promise<PlaceSet> => {
-    const compared = [` ${wanted}`, wanted, wanted]
+    const compared = [` ${wanted}`, wanted]
     if (language === undefined) return remember(`text ${wanted}`, () => places(selectMatching, [id, ...compared]))
     const tag = language.toLowerCase()
     const statement = isOfLanguage(header.language, tag) ? selectMatchingInOwnLanguage : selectMatchingInLanguage
     return remember(JSON.stringify(['text', tag, wanted]), () =>
       places(statement, [id, tag, `${tag}-`, `${tag}-`, ...compared]),
     )
+  }
+
+  /** The concepts whose code begins with a filter of several words. Few code systems have codes with spaces: others are not searched. */
+  const beginningWith = async (filter: string): Promise<PlaceSet | undefined> => {
+    const space = /\s/.exec(filter.trim())?.[0] ?? ''
+    const spaced = await remember(JSON.stringify(['codes with', space]), () => places(selectCodesWith, [id, space]))
+    if (spaced.count === 0) return undefined
+    return remember(JSON.stringify(['codes', filter]), () => places(selectCodesBeginning, [id, filter]))
   }
 
   return {
@@ -179,11 +189,13 @@ export const createIndexedSource = (
       const filter = toMatchText(text)
       const words = wordsOf(filter)
       if (words.length === 1) return beginning(words[0] as string, language)
-      const [first, ...others] = await Promise.all([...words, filter].map((one) => beginning(one, language)))
-      const whole = others.pop() as PlaceSet
+      const [whole, first, ...others] = await Promise.all([
+        beginningWith(filter),
+        ...words.map((one) => beginning(one, language)),
+      ])
       const found = (first as PlaceSet).copy()
       for (const one of others) found.keep(one)
-      return found.addAll(whole)
+      return whole === undefined ? found : found.addAll(whole)
     },
   }
 }

@@ -87,11 +87,21 @@ export const selectAbstract = listed('abstract', 'SELECT place FROM tx_concept W
 
 const matching = (name: string, text: string): Sql =>
   listed(name, {
-    sqlite: `SELECT c.place FROM tx_concept c WHERE c.system = ? AND (instr(${text}, ?) > 0 OR substr(c.code_text, 1, length(?)) = ?)`,
-    postgres: `SELECT c.place FROM tx_concept c WHERE c.system = ? AND (strpos(${text}, ?) > 0 OR left(c.code_text, length(CAST(? AS text))) = ?)`,
+    sqlite: `SELECT c.place FROM tx_concept c WHERE c.system = ? AND (instr(${text}, ?) > 0 OR instr(c.code_text, ?) = 1)`,
+    postgres: `SELECT c.place FROM tx_concept c WHERE c.system = ? AND (strpos(${text}, ?) > 0 OR starts_with(c.code_text, ?))`,
   })
-/** Parameters: the system, ' ' and the match text, the match text twice. */
+/** Parameters: the system, ' ' and the match text, the match text. */
 export const selectMatching = matching('matching', 'c.text')
+/** Parameters: the system, the text that the code has somewhere. */
+export const selectCodesWith = listed('codes-with', {
+  sqlite: 'SELECT c.place FROM tx_concept c WHERE c.system = ? AND instr(c.code_text, ?) > 0',
+  postgres: 'SELECT c.place FROM tx_concept c WHERE c.system = ? AND strpos(c.code_text, ?) > 0',
+})
+/** Parameters: the system, the beginning of the code. */
+export const selectCodesBeginning = listed('codes-beginning', {
+  sqlite: 'SELECT c.place FROM tx_concept c WHERE c.system = ? AND instr(c.code_text, ?) = 1',
+  postgres: 'SELECT c.place FROM tx_concept c WHERE c.system = ? AND starts_with(c.code_text, ?)',
+})
 
 const inLanguage =
   '(SELECT g.text FROM tx_designation g WHERE g.system = c.system AND g.place = c.place AND (g.language = ? OR substr(g.language, 1, length(CAST(? AS text))) = ?) ORDER BY g.n LIMIT 1)'
