@@ -1,11 +1,11 @@
-/** `server terminology load` with releases that are damaged. */
+/** `server terminology load` with releases that are damaged or not whole. */
 // database: sqlite and postgres, as one in memory ends with the command
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { createLoadWorld, type ReleaseFiles } from '../../support/load-world.ts'
-import { loincRelease } from '../../support/loinc-release.ts'
-import { snomedRelease } from '../../support/snomed-release.ts'
+import { createLoadWorld, expanded, type ReleaseFiles } from '../../support/load-world.ts'
+import { LOINC, loincRelease } from '../../support/loinc-release.ts'
+import { snomedRelease, WRIST } from '../../support/snomed-release.ts'
 
 const { run, folderOf, loaded, withServer, begin, end, remove } = createLoadWorld()
 
@@ -15,13 +15,22 @@ const pathIn = (release: ReleaseFiles, pattern: RegExp): string =>
   Object.keys(release).find((path) => pattern.test(path)) as string
 const TERMS = pathIn(loinc, /LoincTable\/Loinc\.csv$/)
 const PARTS = pathIn(loinc, /\/Part\.csv$/)
+const PART_LINKS = pathIn(loinc, /LoincPartLink_Primary/)
+const ANSWER_LINKS = pathIn(loinc, /LoincAnswerListLink/)
+const HIERARCHY = pathIn(loinc, /ComponentHierarchyBySystem\.csv$/)
+const CONCEPTS = pathIn(snomed, /sct2_Concept_Snapshot/)
 const DESCRIPTIONS = pathIn(snomed, /sct2_Description/)
+const RELATIONS = pathIn(snomed, /sct2_Relationship/)
 
 const textOf = (release: ReleaseFiles, path: string): string => String(release[path])
 const changed = (release: ReleaseFiles, path: string, change: (text: string) => string | Buffer): ReleaseFiles => ({
   ...release,
   [path]: change(textOf(release, path)),
 })
+const replaced = (release: ReleaseFiles, path: string, from: string, to: string): ReleaseFiles => {
+  assert.ok(textOf(release, path).includes(from), `${path} lacks ${from}`)
+  return changed(release, path, (text) => text.replace(from, () => to))
+}
 /** With bytes for a text. */
 const withBytes = (text: string, from: string, bytes: readonly number[]): Buffer => {
   const at = Buffer.from(text.slice(0, text.indexOf(from)))
@@ -78,6 +87,121 @@ test('a file that is not UTF-8 is refused with file and line', async () => {
     }
   })
   await refused({ 'made.json': Buffer.concat([text, Buffer.of(0x80)]) }, /made\.json, line 2: it is not UTF-8/)
+})
+
+test('a term with two contents, one without a name and a column that is there twice are refused', async () => {
+  const [, , , second = ''] = textOf(loinc, TERMS).split('\r\n')
+  assert.match(second, /1002-5/)
+  await refused(
+    changed(loinc, TERMS, (text) => `${text}${second.replace('Madeglobin type', 'Another type')}\r\n`),
+    /Loinc\.csv, line 6: 1002-5 is there twice, with different contents/,
+  )
+  await refused(
+    changed(loinc, PARTS, (text) => `${text}"LP1002-9","SYSTEM","Bld","Other blood","ACTIVE"\r\n`),
+    /Part\.csv, line 5: LP1002-9 is there twice, with different contents/,
+  )
+  await refused(
+    replaced(loinc, TERMS, 'Madeglobin type in Blood', ''),
+    /Loinc\.csv, line 4: LONG_COMMON_NAME and SHORTNAME are empty/,
+  )
+  for (const lineBreak of ['\n', '\r\n'])
+    await refused(
+      changed(loinc, TERMS, (text) =>
+        text.replace('"ACTIVE","1002-5"', '\r\n"ACTIVE","x"').replaceAll('\r\n', lineBreak),
+      ),
+      /Loinc\.csv, line 5: LOINC_NUM cannot be "x"/,
+    )
+  await refused(replaced(loinc, TERMS, '"SHORTNAME"', '"LONG_COMMON_NAME"'), /Loinc\.csv, line 1: the heading has LONG/)
+  await refused(
+    replaced(snomed, CONCEPTS, 'moduleId', 'active'),
+    /Concept_Snap\S+, line 1: the heading has active twice/,
+  )
+  await refused(
+    changed(snomed, CONCEPTS, (text) => `${text}${WRIST}\t20020131\t0\t900000000000207008\t900000000000074008\r\n`),
+    /Concept_Snapshot\S+, line 9: the id 263102004 is there twice, with different contents/,
+  )
+  await refused(
+    changed(snomed, DESCRIPTIONS, (text) => `${text}${text.split('\r\n')[2]?.replace('Handgelenksbruch', 'x')}\r\n`),
+    /Description\S+, line 20: the id \d+ is there twice, with different contents/,
+  )
+  // A line that only repeats another one is no contradiction, and so is the table of the panels.
+  const short = replaced(loinc, TERMS, 'Madeglobin [Mass/volume] in Serum or Plasma', '')
+  const panels = pathIn(loinc, /LoincTable\//).replace('LoincTable', 'AccessoryFiles/PanelsAndForms')
+  await loaded(
+    folderOf({
+      ...changed(short, TERMS, (text) => `${text}${second}\r\n`),
+      [panels]: textOf(loinc, TERMS).replace('Oldglobin in Blood', 'As in a panel'),
+    }),
+  )
+  await withServer(async (server) => {
+    const { body } = await server.inject(`/CodeSystem/$lookup?system=${LOINC}&code=1001-7`)
+    assert.match(body, /"name":"display","valueString":"Madeglob SerPl-mCnc"/)
+    const old = await server.inject(`/CodeSystem/$lookup?system=${LOINC}&code=1003-3`)
+    assert.match(old.body, /"name":"display","valueString":"Oldglobin in Blood"/)
+  })
+})
+
+test('a release whose table was cut off does not replace the one before', async () => {
+  await loaded(folderOf(loinc))
+  const cut = (text: string): string => `${text.split('\r\n').slice(0, 3).join('\r\n')}\r\n`
+  const { code, stderr } = await run(folderOf(changed(loinc, TERMS, cut)))
+  assert.is(code, 2)
+  assert.match(
+    stderr,
+    /LoincPartLink_Primary\.csv, line 3: the release is not whole: 1002-5 is no term of its table, and the table lacks 1 of 2 terms that other files name/,
+  )
+  for (const [left, message] of [
+    [[TERMS, ANSWER_LINKS], /LoincAnswerListLink\.csv, line 2: the release is not whole: 1002-5 /],
+    [[TERMS, HIERARCHY], /ComponentHierarchyBySystem\.csv, line 5: the release is not whole: 1002-5 /],
+  ] as const)
+    await refused(
+      Object.fromEntries(left.map((path) => [path, path === TERMS ? cut(textOf(loinc, path)) : textOf(loinc, path)])),
+      message,
+    )
+  await withServer(async (server) => assert.is((await expanded(server, `${LOINC}/vs`)).split(' ').length, 12))
+})
+
+test('a release of SNOMED CT with a table that was cut off is refused', async () => {
+  const cut = (path: string, lines: number): ReleaseFiles =>
+    changed(snomed, path, (text) => `${text.split('\r\n').slice(0, lines).join('\r\n')}\r\n`)
+  for (const [files, message] of [
+    [
+      cut(CONCEPTS, 2),
+      /Concept_Snapshot\S+: the release is not whole: 6 concepts of 7, such as 125605004, are named by descriptions and relationships, and in none of the files; give all packages/,
+    ],
+    [cut(DESCRIPTIONS, 7), /: the release is not whole: 4 concepts of 6, such as 125605004, have no description; give/],
+    [cut(RELATIONS, 7), /: the release is not whole: 1 concept of 5, such as 723264001, has no parent; give/],
+  ] as const)
+    await refused(files, message)
+})
+
+test('a few terms that only other files name are left out with a note', async () => {
+  const codes = Array.from({ length: 198 }, (_, n) => `${20_000 + n}-0`)
+  const term = (code: string): string => `ACTIVE,${code},Made,MCnc,Pt,Bld,Qn,,CHEM,2.80,,1,,,,Made ${code},,1.0,\r\n`
+  const below = (code: string): string => `LP2000-2.LP2001-0,3,LP2001-0,${code},Made\r\n`
+  const release = (...strays: readonly string[]): ReleaseFiles => ({
+    ...loinc,
+    [TERMS]: textOf(loinc, TERMS) + codes.map(term).join(''),
+    [HIERARCHY]: textOf(loinc, HIERARCHY) + [...codes, ...strays].map(below).join(''),
+    [PART_LINKS]: `${textOf(loinc, PART_LINKS)}${strays[0]},-,LP1002-9,Bld,${LOINC},SYSTEM,Primary,${LOINC}/property/SYSTEM\r\n`,
+    [ANSWER_LINKS]: `${textOf(loinc, ANSWER_LINKS)}${strays[0]},-,LL1001-8,Made answers,NORMATIVE,\r\n`,
+  })
+  await refused(
+    release('9001-0', '9002-0', '9003-0'),
+    /Primary\.csv, line 5: the release is not whole: 9001-0 .* lacks 3 of 203 terms/,
+  )
+  const stdout = await loaded(folderOf(release('9001-0', '9002-0')))
+  assert.match(
+    stdout,
+    /^2 terms that other files name, such as 9001-0, and the table of terms does not have, left out$/m,
+  )
+  await withServer(async (server) => {
+    const all = (await expanded(server, `${LOINC}/vs`)).split(' ')
+    assert.is(all.length, 12 + codes.length)
+    assert.not.ok(all.some((code) => code.startsWith('900')))
+    const { body } = await server.inject(`/CodeSystem/$lookup?system=${LOINC}&code=LL1001-8`)
+    assert.ok(body.includes('1002-5') && !body.includes('9001-0'), body)
+  })
 })
 
 test.run()

@@ -251,6 +251,9 @@ test('several packages are one edition, of whose components the newest count', a
         : text.replace('Handgelenksbruch', 'Bruch des Handgelenks'),
     ]),
   )
+  const relations = Object.keys(extension).find((path) => /sct2_Relationship/.test(path)) as string
+  extension[relations] +=
+    `2009991\t20260301\t1\t11000999104\t${RETIRED}\t${DISORDER}\t0\t116680003\t900000000000011006\t900000000000451002\r\n`
   const dependencies =
     'id\teffectiveTime\tactive\tmoduleId\trefsetId\treferencedComponentId\tsourceEffectiveTime\ttargetEffectiveTime\r\n'
   extension['x/der2_ssRefset_ModuleDependencySnapshot_XX_20260301.txt'] =
