@@ -1,11 +1,11 @@
-/** `server terminology load` with releases that are damaged or not whole. */
+/** `server terminology load` with releases that are damaged or not whole, and value sets of lists and concepts that are not there. */
 // database: sqlite and postgres, as one in memory ends with the command
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createLoadWorld, expanded, type ReleaseFiles } from '../../support/load-world.ts'
 import { LOINC, loincRelease } from '../../support/loinc-release.ts'
-import { snomedRelease, WRIST } from '../../support/snomed-release.ts'
+import { FRACTURE, REFSET, ROOT, SNOMED, snomedRelease, WRIST } from '../../support/snomed-release.ts'
 
 const { run, folderOf, loaded, withServer, begin, end, remove } = createLoadWorld()
 
@@ -201,6 +201,36 @@ test('a few terms that only other files name are left out with a note', async ()
     assert.not.ok(all.some((code) => code.startsWith('900')))
     const { body } = await server.inject(`/CodeSystem/$lookup?system=${LOINC}&code=LL1001-8`)
     assert.ok(body.includes('1002-5') && !body.includes('9001-0'), body)
+  })
+})
+
+test('value sets of answer lists, parts, concepts and reference sets that are not there are 400', async () => {
+  await loaded(folderOf(loinc))
+  await loaded(folderOf(snomed))
+  await withServer(async (server) => {
+    for (const [url, answer] of [
+      [`${LOINC}/vs/LL0-0`, /^400 .*LL0-0 is not in http:\/\/loinc\.org/],
+      [`${LOINC}/vs/LL1002-6`, /^400 .*no answers of LL1002-6 are here/],
+      [`${LOINC}/vs/LP0-0`, /^400 .*LP0-0 is not in http:\/\/loinc\.org/],
+      [`${LOINC}/vs/LL1001-8`, /^LA1001-6 LA1002-4$/],
+      [`${LOINC}/vs/LP1001-1`, /^$/],
+      [`${SNOMED}?fhir_vs=isa/99999008`, /^400 .*99999008 is not in/],
+      [`${SNOMED}?fhir_vs=refset/99999008`, /^400 .*no members of 99999008 are here/],
+      [`${SNOMED}?fhir_vs=refset/${ROOT}`, /^400 .*no members of 138875005 are here/],
+      [`${SNOMED}?fhir_vs=isa/${WRIST}`, /^263102004$/],
+      ...['99999008', '<<99999008', '<!99999008', '>!99999008', `<<${FRACTURE}%20MINUS%2099999008`].map(
+        (text) => [`${SNOMED}?fhir_vs=ecl/${text}`, /^400 .*99999008 is not in/] as const,
+      ),
+      [`${SNOMED}?fhir_vs=ecl/<<${FRACTURE}%20AND%20^99999008`, /^400 .*no members of 99999008 are here/],
+      [`${SNOMED}?fhir_vs=ecl/<!${WRIST}`, /^$/],
+      [`${SNOMED}?fhir_vs=ecl/^${REFSET}%20MINUS%20${WRIST}`, /^64572001$/],
+    ] as const) {
+      const got = await expanded(server, url)
+      assert.match(got, answer, `${url}: ${got}`)
+    }
+    const check = `/ValueSet/$validate-code?url=${LOINC}/vs/LL0-0&system=${LOINC}&code=LA1001-6`
+    assert.is((await server.inject(check)).statusCode, 400)
+    assert.is((await server.inject(`/Observation?code:in=${LOINC}/vs/LL0-0`)).statusCode, 400)
   })
 })
 
