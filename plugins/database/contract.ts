@@ -187,6 +187,12 @@ export interface TransactOptions {
    * because rows that they need are put into their tables before it begins.
    */
   readonly isLong?: boolean
+  /**
+   * Nobody is known to search meanwhile. On SQLite more rows of `insertDeferred` come together before they are put into their
+   * tables, and they are not put there for the sake of long work. A search finds them all the same, but waits until the
+   * transaction that is open has ended, and those rows are in their tables.
+   */
+  readonly readsMayWait?: boolean
 }
 
 export interface AloneOptions {
