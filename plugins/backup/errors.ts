@@ -7,6 +7,12 @@ export const BackupExists = defineError(
   'exception',
   '%s exists and was left unchanged. Give the backup another name, or remove that file.',
 )
+export const BackupFolder = defineError(
+  'backup/folder',
+  500,
+  'exception',
+  'The backup cannot be written to %s, because there is no such folder. Make it first, or give another name.',
+)
 export const BackupMissing = defineError('backup/missing', 500, 'exception', 'There is no backup %s.')
 export const BackupUnusable = defineError('backup/unusable', 500, 'exception', '%s. Nothing was restored.')
 export const RestoreOccupied = defineError(

@@ -40,6 +40,7 @@ export default definePlugin({
       ...{ hooks, clock, random },
       primaryUrl: follow && primaryUrl,
       keyFor: (purpose) => searches().opened.search.registry.keyFor(purpose),
+      hasKeys: () => searches().isOpen,
       source: follow ?? own,
     })
     if (follow === undefined) return { start: own.start, stop: relay.stop }

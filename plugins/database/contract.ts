@@ -187,6 +187,12 @@ export interface TransactOptions {
    * because rows that they need are put into their tables before it begins.
    */
   readonly isLong?: boolean
+  /**
+   * Nobody is known to search meanwhile. On SQLite more rows of `insertDeferred` come together before they are put into their
+   * tables, and they are not put there for the sake of long work. A search finds them all the same, but waits until the
+   * transaction that is open has ended, and those rows are in their tables.
+   */
+  readonly readsMayWait?: boolean
 }
 
 export interface AloneOptions {
@@ -205,8 +211,8 @@ export interface DatabaseStatus {
   /** Transactions committed, and the commits they shared. */
   readonly commits: { readonly transactions: number; readonly groups: number }
   /**
-   * The epoch of the writer lease that this process holds, and the number of the last commit it knows of that published
-   * something; only on PostgreSQL, where processes take turns.
+   * The epoch of the writer lease that this process holds, and the number of the last commit that published something and
+   * is known to be on disk: one that was acknowledged, or a later one. Only on PostgreSQL, where processes take turns.
    */
   readonly lease?: { readonly epoch: number; readonly seq: number }
   /** How far this process has published the changes of all servers. */

@@ -14,12 +14,23 @@ export interface View {
   readonly run: Runners
   readonly reads: Pick<
     VersionStore,
-    'read' | 'vread' | 'history' | 'firstNumber' | 'isCurrent' | 'within' | 'lock' | 'lockAll' | 'advisoryLock'
+    | 'read'
+    | 'vread'
+    | 'history'
+    | 'firstNumber'
+    | 'isCurrent'
+    | 'within'
+    | 'hasOneWriter'
+    | 'lock'
+    | 'lockAll'
+    | 'advisoryLock'
   >
   readonly search: SearchReads
   readonly access: AccessEvaluator
   /** Set where an update creates a missing resource under its id, whatever the setting [conformance] update_as_create. */
   readonly updateAsCreate?: true | undefined
+  /** Set where searches may wait longer for what is written: `TransactOptions.readsMayWait`. */
+  readonly readsMayWait?: true | undefined
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Imports files, and tries each again as long as more of its records have references that can be resolved. */
+/** Imports files, and tries their records again as long as more of them have references that can be resolved. */
 import type { Clock } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Session } from '../fhir/service.ts'
@@ -13,12 +13,16 @@ export interface FilesParts extends Pick<SourceParts, 'transact' | 'fence' | 'ba
   readonly session: Pick<Session, 'change' | 'transaction'>
   readonly clock: Clock
   readonly listener: ImportListener
+  /** Characters of records with unresolved references that are kept for another try; files with more are read again. */
+  readonly keptChars?: number | undefined
   readonly note?: (source: ImportSource) => NonNullable<SourceParts['note']>
   /** Called when the work on a batch begins. */
   readonly resume?: () => void
   /** Awaited after each batch. */
   readonly pause?: () => Promise<void> | undefined
 }
+
+const KEPT_CHARS = 32 * 1024 * 1024
 
 /** One try over some of the files. */
 interface Try {
@@ -30,18 +34,20 @@ interface Try {
 type Options = Pick<ImportOptions, 'isDryRun' | 'isAgain' | 'parallel'>
 
 /** What all tries of one import share. */
-const createRun = (
-  { database, session, clock, listener, transact, fence, batchRecords, note, pause, resume }: FilesParts,
-  { isDryRun, isAgain, parallel }: Options,
-) => {
+const createRun = (parts: FilesParts, { isDryRun, isAgain, parallel }: Options) => {
+  const { database, session, clock, listener, transact, fence, batchRecords, note, pause, resume } = parts
   const outcomes = new Map<ImportSource, SourceOutcome>()
-  let [done, total, count] = [0, 0, 0]
+  let [done, total, count, room] = [0, 0, 0, 0]
+  const takeRoom = (characters: number): boolean => {
+    room -= characters
+    return room >= 0
+  }
 
   const partsFor = (source: ImportSource, isFirst: boolean): SourceParts => {
     const { name } = source
     const report = (): void => listener.progress?.({ done, total, resources: count, name })
     return {
-      ...{ database, session, clock, isDryRun, transact, fence, batchRecords },
+      ...{ database, session, clock, isDryRun, transact, fence, batchRecords, takeRoom },
       note: note?.(source),
       isAgain: isAgain && isFirst,
       read(bytes) {
@@ -62,7 +68,7 @@ const createRun = (
     unreadable: Map<OpenSource, unknown>,
   ) {
     for (const source of sources) {
-      const opened = await openSource(partsFor(source, isFirst), source, isLast)
+      const opened = await openSource(partsFor(source, isFirst), source, isLast, outcomes.get(source)?.kept)
       const { outcome, jobs } = opened
       outcomes.set(source, outcome)
       if (outcome.finished !== undefined) {
@@ -85,7 +91,9 @@ const createRun = (
   }
   return {
     async attempt(sources: readonly ImportSource[], one: Try): Promise<void> {
-      total += sources.reduce((all, { bytes }) => all + bytes, 0)
+      room = parts.keptChars ?? KEPT_CHARS
+      const read = sources.filter((source) => outcomes.get(source)?.kept === undefined)
+      total += read.reduce((all, { bytes }) => all + bytes, 0)
       const unreadable = new Map<OpenSource, unknown>()
       await inParallel(jobsOf(sources, one, unreadable), parallel)
       for (const [opened, error] of unreadable) await opened.refuse(error)
@@ -108,7 +116,7 @@ export const importFiles = async (
 ): Promise<ImportSummary> => {
   const run = createRun(parts, options)
   await run.attempt(sources, { isFirst: true, isLast: options.isDryRun })
-  // Each further try reads the files again, and stores records whose references have been resolved meanwhile.
+  // Each further try stores records whose references have been resolved meanwhile.
   for (let before = Number.POSITIVE_INFINITY; ; ) {
     const left = run.sum(({ unresolved }) => unresolved)
     if (left === 0) break

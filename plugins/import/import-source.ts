@@ -37,6 +37,8 @@ export interface SourceParts {
   readonly note?: ((transaction: Transaction, record: RefusedRecord) => MaybePromise<void>) | undefined
   /** Most records in one transaction. */
   readonly batchRecords: number
+  /** Takes room for so many characters of a record that is tried again. False where there is none. */
+  readonly takeRoom: (characters: number) => boolean
   readonly session: Pick<Session, 'change' | 'transaction'>
   readonly clock: Pick<Clock, 'now'>
   readonly isDryRun: boolean
@@ -53,31 +55,34 @@ export interface SourceOutcome {
   readonly failed: number
   /** Records that refer to what is not stored. They are not noted as done. */
   readonly unresolved: number
+  /** These records, by their numbers, where there was room to keep all of them: the file need not be read again. */
+  readonly kept: readonly ImportRecord[] | undefined
   /** When the file was imported before, in milliseconds since the epoch; then nothing was read, and `failed` is of that time. */
   readonly finished?: number
 }
 
 async function* batchesOf(
-  records: AsyncIterable<ImportRecord>,
+  lists: AsyncIterable<readonly ImportRecord[]> | Iterable<readonly ImportRecord[]>,
   batchRecords: number,
 ): AsyncGenerator<readonly ImportRecord[]> {
   let [batch, chars]: [ImportRecord[], number] = [[], 0]
   let failure: { readonly error: unknown } | undefined
-  const orFailure = async function* (): AsyncGenerator<ImportRecord> {
+  const orFailure = async function* (): AsyncGenerator<readonly ImportRecord[]> {
     try {
-      yield* records
+      yield* lists
     } catch (error) {
       failure = { error }
     }
   }
-  for await (const record of orFailure()) {
-    if (batch.length > 0 && (batch.length === batchRecords || chars + record.json.length > BATCH_CHARS)) {
-      yield batch
-      ;[batch, chars] = [[], 0]
+  for await (const records of orFailure())
+    for (const record of records) {
+      if (batch.length > 0 && (batch.length === batchRecords || chars + record.json.length > BATCH_CHARS)) {
+        yield batch
+        ;[batch, chars] = [[], 0]
+      }
+      batch.push(record)
+      chars += record.json.length
     }
-    batch.push(record)
-    chars += record.json.length
-  }
   // What was read before the file could not be read further is stored.
   if (batch.length > 0) yield batch
   if (failure !== undefined) throw failure.error
@@ -92,26 +97,45 @@ export interface OpenSource {
   refuse(error: unknown): Promise<void>
 }
 
-/** `isLast`: records with unresolved references are refused, because no other try follows. */
-export const openSource = async (parts: SourceParts, source: ImportSource, isLast: boolean): Promise<OpenSource> => {
+/**
+ * `isLast`: records with unresolved references are refused, because no other try follows. `left`: the records that the try
+ * before has kept.
+ */
+export const openSource = async (
+  parts: SourceParts,
+  source: ImportSource,
+  isLast: boolean,
+  left: readonly ImportRecord[] | undefined,
+): Promise<OpenSource> => {
   const { database, session, clock, isDryRun, isAgain, transact, fence } = parts
   const { id, name, type } = source
   const known = isDryRun ? undefined : await database.get<SourceRow>(findSource, [id])
   if (known?.finished != null && !isAgain) {
-    const outcome = { resources: 0, failed: Number(known.failed), unresolved: 0, finished: Number(known.finished) }
+    const finished = Number(known.finished)
+    const outcome = { resources: 0, failed: Number(known.failed), unresolved: 0, kept: undefined, finished }
     return { jobs: async function* () {}, outcome, refuse: async () => undefined }
   }
   if (!isDryRun && (known === undefined || known.finished != null))
     await transact((transaction) => transaction.run(beginSource, [id, name, clock.now()]))
   const done = createDoneRecords(isDryRun ? [] : await database.all<RangeRow>(listRanges, [id]))
   if (done.resources > 0) parts.resumed(done.resources)
-  const outcome = { resources: done.resources, failed: done.failed, unresolved: 0 }
+  let kept: ImportRecord[] | undefined = []
+  const outcome = {
+    resources: done.resources,
+    failed: done.failed,
+    unresolved: 0,
+    get kept() {
+      return kept?.sort((one, other) => one.number - other.number)
+    },
+  }
   let running = 0
   let isRead = false
 
   const refused = async (record: ImportRecord, error: unknown): Promise<void> => {
     if (!isLast && isServerError(error) && error.key === UNRESOLVED) {
       outcome.unresolved += 1
+      if (parts.takeRoom(record.json.length)) kept?.push(record)
+      else kept = undefined
       return
     }
     outcome.failed += 1
@@ -146,10 +170,11 @@ export const openSource = async (parts: SourceParts, source: ImportSource, isLas
     running -= 1
     if (isRead && running === 0) await finish()
   }
-  async function* missing(): AsyncGenerator<ImportRecord> {
+  async function* missing(): AsyncGenerator<readonly ImportRecord[]> {
     const { bytes, mark } = await source.open()
     if (!isDryRun && mark !== '') await keepMark(mark)
-    for await (const record of readRecords(source, bytes, parts.read)) if (!done.has(record.number)) yield record
+    for await (const records of readRecords(source, bytes, parts.read))
+      yield records.filter(({ number }) => !done.has(number))
   }
   return {
     outcome,
@@ -167,7 +192,7 @@ export const openSource = async (parts: SourceParts, source: ImportSource, isLas
       })
     },
     async *jobs() {
-      for await (const batch of batchesOf(missing(), parts.batchRecords)) {
+      for await (const batch of batchesOf(left === undefined ? missing() : [left], parts.batchRecords)) {
         running += 1
         yield () => store(batch)
       }

@@ -17,7 +17,7 @@ export interface ImporterParts {
 export const createImporter = ({ database, resources, clock }: ImporterParts): Importing => ({
   async run(options, listener) {
     // Files of an export contain ids of resources, so updates create, whatever the setting for clients is.
-    const session = resources.as({ kind: 'internal', purpose: 'import', updateAsCreate: true })
+    const session = resources.as({ kind: 'internal', purpose: 'import', updateAsCreate: true, readsMayWait: true })
     const transact = database.transact.bind(database)
     const parts = { database, session, clock, listener, transact, batchRecords: BATCH_RECORDS }
     return importFiles(parts, findSources(options.paths), options)

@@ -1,4 +1,7 @@
-/** Reads the records of a file as a stream: lines of NDJSON, whole JSON files, and both from archives. */
+/**
+ * Reads the records of a file as a stream: lines of NDJSON, whole JSON files, and both from archives. It gives lists of them,
+ * because each step of an asynchronous iteration takes as long as reading a line.
+ */
 import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -32,38 +35,60 @@ type Text = Omit<ImportRecord, 'number' | 'file'>
 const NEWLINE = 10
 /** Types of entries that are files; POSIX has contiguous ones read like others. */
 const FILES: ReadonlySet<unknown> = new Set(['file', 'contiguous-file'])
-const isBlank = ({ json, fault }: Text): boolean => fault === undefined && json.trim() === ''
 const toText = (bytes: Buffer, line: number | undefined): Text =>
   isUtf8(bytes) ? { line, json: bytes.toString('utf8') } : { line, json: '', fault: NotText() }
 
-async function* linesOf(bytes: Bytes, maxBytes = MAX_RECORD_BYTES): AsyncGenerator<Text> {
+const isSpace = (code: number | undefined): boolean => code === 32 || (code !== undefined && code >= 9 && code <= 13)
+/** White space beyond ASCII is rare enough to be looked for in the text. */
+const isBlank = (bytes: Buffer): boolean => {
+  let at = 0
+  while (at < bytes.length && isSpace(bytes[at])) at += 1
+  return at === bytes.length || (bytes[at]! >= 0x80 && isUtf8(bytes) && bytes.toString('utf8').trim() === '')
+}
+
+async function* linesOf(bytes: Bytes, maxBytes = MAX_RECORD_BYTES): AsyncGenerator<readonly Text[]> {
   let [parts, size, line, blank]: [Buffer[], number, number, number] = [[], 0, 0, 0]
-  const take = (last: Buffer): Text => {
-    const bytes = Buffer.concat([...parts, last])
+  let texts: Text[] = []
+  const take = (last: Buffer): void => {
+    const bytes = parts.length === 0 ? last : Buffer.concat([...parts, last])
     parts = []
     size = 0
     line += 1
-    const text = toText(bytes, line)
-    blank = isBlank(text) ? blank + bytes.length + 1 : 0
-    if (blank > MAX_BLANK_BYTES) throw TooBlank(MAX_BLANK_BYTES)
-    return text
+    if (isBlank(bytes)) {
+      blank += bytes.length + 1
+      if (blank > MAX_BLANK_BYTES) throw TooBlank(MAX_BLANK_BYTES)
+      return
+    }
+    blank = 0
+    texts.push(toText(bytes, line))
   }
-  for await (const chunk of bytes) {
+  const takeAll = (chunk: Buffer): void => {
     let from = 0
     for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
-      const text = take(chunk.subarray(from, at))
+      take(chunk.subarray(from, at))
       from = at + 1
-      if (!isBlank(text)) yield text
     }
     size += chunk.length - from
     if (size > maxBytes) throw TooLong(maxBytes)
     parts.push(chunk.subarray(from))
   }
-  const text = take(Buffer.alloc(0))
-  if (!isBlank(text)) yield text
+  try {
+    for await (const chunk of bytes) {
+      takeAll(chunk)
+      if (texts.length === 0) continue
+      yield texts
+      texts = []
+    }
+    take(Buffer.alloc(0))
+  } catch (error) {
+    // What was read before the file could not be read further.
+    if (texts.length > 0) yield texts
+    throw error
+  }
+  if (texts.length > 0) yield texts
 }
 
-async function* wholeOf(bytes: Bytes): AsyncGenerator<Text> {
+async function* wholeOf(bytes: Bytes): AsyncGenerator<readonly Text[]> {
   const parts: Buffer[] = []
   let size = 0
   for await (const chunk of bytes) {
@@ -71,7 +96,7 @@ async function* wholeOf(bytes: Bytes): AsyncGenerator<Text> {
     if (size > MAX_RECORD_BYTES) throw TooLong(MAX_RECORD_BYTES)
     parts.push(chunk)
   }
-  yield toText(Buffer.concat(parts), undefined)
+  yield [toText(Buffer.concat(parts), undefined)]
 }
 
 /** A failure of the bytes, or of unzipping them, is thrown to the reader. */
@@ -81,8 +106,10 @@ const unzipped = (bytes: Bytes): Bytes => {
   return gunzip
 }
 
+type TextOfFile = Omit<ImportRecord, 'number'>
+
 /** `name` decides how the bytes are read. */
-async function* textsOf(name: string, bytes: Bytes): AsyncGenerator<Omit<ImportRecord, 'number'>> {
+async function* textsOf(name: string, bytes: Bytes): AsyncGenerator<readonly TextOfFile[]> {
   const lower = name.toLowerCase()
   const isPacked = lower.endsWith('.gz') || lower.endsWith('.tgz')
   const plain = isPacked ? unzipped(bytes) : bytes
@@ -91,25 +118,25 @@ async function* textsOf(name: string, bytes: Bytes): AsyncGenerator<Omit<ImportR
     yield* filesOf(name, plain)
     return
   }
-  const texts = kind.endsWith('.json') ? wholeOf(plain) : linesOf(plain)
-  for await (const text of texts) yield { ...text, file: name }
+  const lists = kind.endsWith('.json') ? wholeOf(plain) : linesOf(plain)
+  for await (const texts of lists) yield texts.map((text) => ({ ...text, file: name }))
 }
 
-async function* filesOf(archive: string, bytes: Bytes): AsyncGenerator<Omit<ImportRecord, 'number'>> {
+async function* filesOf(archive: string, bytes: Bytes): AsyncGenerator<readonly TextOfFile[]> {
   const entries = extract()
   pipeline(Readable.from(bytes), entries).catch((error) => entries.destroy(error))
   try {
     for await (const entry of entries) {
       const { name, type } = entry.header
       if (canImport(name) && FILES.has(type)) {
-        for await (const text of textsOf(name, entry as Bytes))
-          yield { ...text, file: `${archive}/${printable(text.file)}` }
+        for await (const texts of textsOf(name, entry as Bytes))
+          yield texts.map((text) => ({ ...text, file: `${archive}/${printable(text.file)}` }))
         continue
       }
       entry.resume()
       if (canImport(name) && type !== 'directory') {
         const fault = EntryKind(String(type).slice(0, 40))
-        yield { line: undefined, json: '', file: `${archive}/${printable(name)}`, fault }
+        yield [{ line: undefined, json: '', file: `${archive}/${printable(name)}`, fault }]
       }
     }
   } finally {
@@ -122,22 +149,24 @@ export async function* readRecords(
   { name, form }: Pick<ImportSource, 'name' | 'form'>,
   bytes: AsyncIterable<Buffer>,
   read: (bytes: number) => void,
-): AsyncGenerator<ImportRecord> {
+): AsyncGenerator<readonly ImportRecord[]> {
   const counted = async function* (): AsyncGenerator<Buffer> {
     for await (const chunk of bytes) {
       read(chunk.length)
       yield chunk
     }
   }
-  const texts = async function* (): AsyncGenerator<Omit<ImportRecord, 'number'>> {
+  const lists = async function* (): AsyncGenerator<readonly TextOfFile[]> {
     if (form === undefined) yield* textsOf(name, counted())
-    else for await (const text of linesOf(counted(), MAX_LINE_BYTES)) yield { ...text, file: name }
+    else
+      for await (const texts of linesOf(counted(), MAX_LINE_BYTES)) yield texts.map((text) => ({ ...text, file: name }))
   }
   let number = 0
   try {
-    for await (const text of texts()) {
-      yield { ...text, number }
-      number += 1
+    for await (const texts of lists()) {
+      const first = number
+      number += texts.length
+      yield texts.map((text, at) => ({ ...text, number: first + at }))
     }
   } catch (error) {
     throw isServerError(error) ? error : Unreadable(name, (error as Error).message).with({ cause: error })

@@ -1,6 +1,7 @@
 /** Decides how a record is stored: as one change, or as a transaction Bundle. */
+import { isServerError } from '../../kernel/index.ts'
 import type { SessionChange } from '../fhir/service.ts'
-import { itemsAt, membersAt, skipSpace } from '../model/service.ts'
+import { itemsAt, membersAt, type ParsedResource, parseResourceText, skipSpace } from '../model/service.ts'
 import { EntryWithoutResource, NoJson, NoType, OtherType } from './errors.ts'
 
 export type ImportStep =
@@ -12,7 +13,21 @@ type Json = Record<string, unknown>
 
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const parse = (json: string): Json => {
+/** Characters; a longer record may be one that a thread parses. */
+const MAX_PARSED = 65_536
+
+/**
+ * Parses the record as the session does, which then need not do it again. What the session refuses is parsed here all the
+ * same, so that the session refuses it, and records that.
+ */
+const parse = (json: string): { readonly resource: Json; readonly parsed: ParsedResource | undefined } => {
+  if (json.length <= MAX_PARSED)
+    try {
+      const parsed = parseResourceText(json)
+      return { resource: parsed.resource, parsed }
+    } catch (error) {
+      if (!isServerError(error)) throw error
+    }
   let value: unknown
   try {
     value = JSON.parse(json)
@@ -20,7 +35,7 @@ const parse = (json: string): Json => {
     throw NoJson((error as Error).message)
   }
   if (!isObject(value)) throw NoJson('it is another value')
-  return value
+  return { resource: value, parsed: undefined }
 }
 
 /** Bundles that list resources as they are; `searchset` may hold outcomes of the search beside them. */
@@ -59,7 +74,7 @@ const listToTransaction = (bundle: Json, json: string): ImportStep => {
  * one. `only`: the type that it has to have. Throws `NoJson`, `NoType`, `OtherType` and `EntryWithoutResource`.
  */
 export const toStep = (json: string, only?: string): ImportStep => {
-  const resource = parse(json)
+  const { resource, parsed } = parse(json)
   const { resourceType: type, id, entry } = resource
   if (typeof type !== 'string') throw NoType()
   if (only !== undefined && type !== only) throw OtherType(type.slice(0, 64), only)
@@ -68,6 +83,6 @@ export const toStep = (json: string, only?: string): ImportStep => {
     if (LISTS.has(resource.type)) return listToTransaction(resource, json)
   }
   return typeof id === 'string'
-    ? { kind: 'change', change: { kind: 'update', type, id, json } }
-    : { kind: 'change', change: { kind: 'create', type, json } }
+    ? { kind: 'change', change: { kind: 'update', type, id, json, parsed } }
+    : { kind: 'change', change: { kind: 'create', type, json, parsed } }
 }

@@ -59,7 +59,7 @@ export {
   parseExact,
 } from './json/exact.ts'
 export { type Outline, outlineOf } from './json/outline.ts'
-export { type ParsedResource, parseJson, parseResource } from './json/parse.ts'
+export { type ParsedResource, parseJson, parseResource, parseResourceText } from './json/parse.ts'
 export { objectFromPieces, parseLazily, piecesOf } from './json/parse-lazily.ts'
 export { itemsAt, membersAt, skipSpace } from './json/ranges.ts'
 export { findMember, type JsonMember } from './json/scan.ts'

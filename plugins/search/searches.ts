@@ -44,6 +44,8 @@ export interface OpenedSearches {
 export interface Searches {
   /** Throws until the plugin has started. */
   readonly opened: OpenedSearches
+  /** Whether the plugin has started. */
+  readonly isOpen: boolean
   /** In setup only: hears of the plan of each planned search. */
   watchPlans(watch: WatchPlans): void
 }
@@ -91,6 +93,9 @@ export const createSearches = (): LateSearches => {
     get opened() {
       if (opened === undefined) throw new Error('the search is asked for before its start')
       return opened
+    },
+    get isOpen() {
+      return opened !== undefined
     },
     watchPlans(watch) {
       watchPlans = watch

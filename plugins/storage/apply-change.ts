@@ -140,7 +140,7 @@ export const createApplyChange = (store: VersionStore, observer: ChangeObserver,
     const { type, id, kind } = change
     // The id of a create is new, so there is no version to lock.
     if (kind === 'create') return applyTo(transaction, change, undefined, isRehearsal)
-    return store.lock(transaction, type, id, kind === 'delete').then((previous) => {
+    return chain(store.lock(transaction, type, id, kind === 'delete'), (previous) => {
       // The guard comes first, because later errors reveal whether the resource exists, and preconditions its version.
       const { guard } = change
       const allowed = guard.restricts ? askGuard(transaction, change, previous, isRehearsal) : undefined

@@ -1,25 +1,20 @@
 /** Locks of resources and names, until the end of a transaction. On SQLite there is one writer, which needs few of them. */
-import { isHeldUp, type MaybePromise, type Transaction } from '../database/service.ts'
+import { chain, isHeldUp, type MaybePromise, type Sql, type Transaction } from '../database/service.ts'
 import { Contended } from './errors.ts'
 import { lockKeyOf } from './lock-order.ts'
-import {
-  lockCurrent,
-  lockForDelete,
-  lockSeveral,
-  lockSeveralForDelete,
-  readCurrent,
-  type VersionRow,
-} from './tables.ts'
+import { lockCurrent, lockForDelete, lockSeveral, lockSeveralForDelete, type VersionRow } from './tables.ts'
 import { toVersion } from './to-version.ts'
 import type { TypeCodes } from './type-codes.ts'
 import type { StoredVersion } from './version.ts'
 
 export interface VersionLocks {
+  /** True on SQLite, where there is one writer: `lock` only reads. */
+  readonly hasOneWriter: boolean
   /**
    * Reads the current version and locks it until the end of the transaction, so that no other transaction changes it.
    * `forDelete` also keeps others from adding references to it. Throws Contended if others hold the lock for too long.
    */
-  lock(transaction: Transaction, type: string, id: string, forDelete?: boolean): Promise<StoredVersion | undefined>
+  lock(transaction: Transaction, type: string, id: string, forDelete?: boolean): MaybePromise<StoredVersion | undefined>
   /**
    * Locks the current versions of several resources in the order of the list, as `lock` does, in one statement. On SQLite
    * it does nothing, because there is one writer. Throws Contended if others hold a lock for too long.
@@ -42,10 +37,11 @@ export const createVersionLocks = (codes: TypeCodes, isAlone: boolean): VersionL
   const namedLocks = new WeakMap<Transaction, Map<string, boolean>>()
 
   /**
-   * What did not exist when a transaction took its locks. If it exists later, it would be locked out of order, behind what
-   * the transaction holds by then: the transaction begins again.
+   * What did not exist when a transaction took its locks. It is not looked for again, because it would be locked out of
+   * order, behind what the transaction holds by then. If it exists after all, the row that the transaction inserts violates
+   * the index of ids, and the transaction begins again.
    */
-  const absent = new WeakMap<Transaction, ReadonlySet<string>>()
+  const absent = new WeakMap<Transaction, Set<string>>()
 
   const lockRows: (...given: Parameters<VersionLocks['lockAll']>) => Promise<void> = async (
     transaction,
@@ -59,29 +55,40 @@ export const createVersionLocks = (codes: TypeCodes, isAlone: boolean): VersionL
       if (turn instanceof Promise) await turn
       const statement = forDelete ? lockSeveralForDelete : lockSeveral
       const locked = await transaction.all<{ at: number }>(statement, [JSON.stringify(rows)])
-      if (locked.length === rows.length) return
+      const missing = absent.get(transaction) ?? new Set()
+      if (locked.length === rows.length && missing.size === 0) return
       const there = new Set(locked.map(({ at }) => at))
-      absent.set(transaction, new Set(targets.filter((_, at) => !there.has(at)).map(lockKeyOf)))
+      for (const [at, target] of targets.entries())
+        if (there.has(at)) missing.delete(lockKeyOf(target))
+        else missing.add(lockKeyOf(target))
+      absent.set(transaction, missing)
+    } catch (error) {
+      throw isHeldUp(error) ? Contended() : error
+    }
+  }
+
+  const lockRow = async (
+    transaction: Transaction,
+    type: string,
+    id: string,
+    statement: Sql,
+  ): Promise<StoredVersion | undefined> => {
+    const key = lockKeyOf({ type, id })
+    if (absent.get(transaction)?.has(key)) return undefined
+    try {
+      const turn = transaction.queue(key)
+      if (turn instanceof Promise) await turn
+      return toVersion(type, await transaction.get<VersionRow>(statement, [codes.code(type) ?? 0, id]))
     } catch (error) {
       throw isHeldUp(error) ? Contended() : error
     }
   }
 
   return {
-    async lock(transaction, type, id, forDelete = false) {
-      if (absent.get(transaction)?.has(lockKeyOf({ type, id }))) {
-        const now = await transaction.get<VersionRow>(readCurrent, [codes.code(type) ?? 0, id])
-        if (now !== undefined) throw Contended()
-        return undefined
-      }
-      const statement = forDelete ? lockForDelete : lockCurrent
-      try {
-        const turn = transaction.queue(lockKeyOf({ type, id }))
-        if (turn instanceof Promise) await turn
-        return toVersion(type, await transaction.get<VersionRow>(statement, [codes.code(type) ?? 0, id]))
-      } catch (error) {
-        throw isHeldUp(error) ? Contended() : error
-      }
+    hasOneWriter: isAlone,
+    lock(transaction, type, id, forDelete = false) {
+      if (!isAlone) return lockRow(transaction, type, id, forDelete ? lockForDelete : lockCurrent)
+      return chain(transaction.get<VersionRow>(lockCurrent, [codes.code(type) ?? 0, id]), (row) => toVersion(type, row))
     },
     lockAll(transaction, targets, forDelete = false) {
       return isAlone ? undefined : lockRows(transaction, targets, forDelete)

@@ -1,5 +1,6 @@
 /** Sends one event of a Subscription to its endpoint. */
 import { isServerError } from '../../kernel/index.ts'
+import type { Session } from '../fhir/service.ts'
 import type { OwnerSession } from './owner-session.ts'
 import type { RequestedSubscription } from './read-subscription.ts'
 import type { SendNotification } from './send-notification.ts'
@@ -16,19 +17,21 @@ export type SendEvent = (
 export interface SendEventParts {
   readonly send: SendNotification
   readonly ownerSession: OwnerSession
+  /** Reads without an event in the audit trail. */
+  readonly server: Pick<Session, 'read'>
 }
 
-export const createSendEvent = ({ send, ownerSession }: SendEventParts): SendEvent => {
-  /** The last event that was read, so that the audit trail gets one read however often the event is sent. */
-  let loaded: { readonly key: string; readonly body: string } | undefined
+export const createSendEvent = ({ send, ownerSession, server }: SendEventParts): SendEvent => {
+  /** The event that was read as its owner, so that the audit trail gets one read however often the event is sent. */
+  let known: string | undefined
 
   /** Undefined where the owner may not see the version, or it does not exist any more. */
   const bodyOf = async (row: StateRow, { number, type, id, version }: EventRow): Promise<string | undefined> => {
     const key = `${row.version}.${number}`
-    if (loaded?.key === key) return loaded.body
     try {
-      const { json } = await ownerSession(row).read(type, id, version)
-      loaded = { key, body: json }
+      // Read at each attempt: the version may have been erased since the one before.
+      const { json } = await (known === key ? server : ownerSession(row)).read(type, id, version)
+      known = key
       return json
     } catch (error) {
       if (isServerError(error) && error.status < 500) return undefined

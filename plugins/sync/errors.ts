@@ -37,6 +37,12 @@ export const QueryUnknown = defineError(
   'not-found',
   'This connection has no live query "%s"; subscribe it first.',
 )
+export const ParameterUnknown = defineError(
+  'sync/parameter-unknown',
+  400,
+  'not-supported',
+  '/sync has no parameter "%s"; send queries in messages, and a token in the header Authorization or in the message "auth".',
+)
 export const SetTooLarge = defineError(
   'sync/too-many-matches',
   400,

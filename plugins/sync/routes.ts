@@ -8,7 +8,7 @@ import { type Channel, CLOSE } from './channel.ts'
 import { Connection } from './connection.ts'
 import { createConnectionAccess } from './connection-access.ts'
 import type { ConnectionParts } from './connection-parts.ts'
-import { EventsOnly, MessageMalformed, OriginRefused } from './errors.ts'
+import { EventsOnly, MessageMalformed, OriginRefused, ParameterUnknown } from './errors.ts'
 import { createEventStreamChannel } from './event-stream-channel.ts'
 import type { Held, OpenConnections } from './open-connections.ts'
 import { loadReadMessages, type ReadMessages } from './read-message.ts'
@@ -35,6 +35,13 @@ export interface SyncRoutesParts {
 const checkOrigin = ({ headers: { origin, host } }: RequestContext, response: ServerResponse): void => {
   if (origin === undefined || response.getHeader('access-control-allow-origin') === origin) return
   if (URL.parse(origin)?.host !== host) throw OriginRefused()
+}
+
+/** Throws ParameterUnknown: what is asked for is in messages, and a token in a URL would be in logs. */
+const refuseParameters = ({ url }: RequestContext): void => {
+  const at = url.indexOf('?')
+  const [name] = new URLSearchParams(at === -1 ? '' : url.slice(at + 1)).keys()
+  if (name !== undefined) throw ParameterUnknown(name.slice(0, 64))
 }
 
 const acceptsEvents = (accept: string | undefined): boolean =>
@@ -105,6 +112,7 @@ export const syncRoutes =
       { config: { upgrade: true, requestClass: 'sync', takesTokenLater: true } },
       async ({ ctx, raw }, reply) => {
         checkOrigin(ctx, reply.raw)
+        refuseParameters(ctx)
         const { read, sockets } = await load()
         const opened = opener(ctx, raw, reply.raw)
         const upgrade = ctx.takeUpgrade()
@@ -136,6 +144,7 @@ export const syncRoutes =
       (_request, text, next) => next(null, text),
     )
     app.post(PATH, { config: { requestClass: 'sync', stallMs: null } }, async ({ ctx, raw, body, headers }, reply) => {
+      refuseParameters(ctx)
       if (!acceptsEvents(headers.accept)) throw EventsOnly()
       if (typeof body !== 'string') throw MessageMalformed('there is no body')
       const { read } = await load()

@@ -4,7 +4,7 @@ import { displayOf } from './display.ts'
 import { PageNeeded } from './errors.ts'
 import { type ExpandedCode, type ExpandedCodes, MAX_CODES } from './expanded-codes.ts'
 import { type IndexedPart, toExpanded } from './indexed-part.ts'
-import { matchesText, toMatchText } from './match-text.ts'
+import { matchesText, toMatchText, toSearchedText } from './match-text.ts'
 import type { PlaceSet } from './place-set.ts'
 
 export interface PageAsked {
@@ -43,7 +43,7 @@ const ALL = { inactive: false, abstract: false, system: () => false }
 
 /** Whether a display matches, with the language; the filter is a match text. */
 const matches = (one: ExpandedCode, filter: string, language: string | undefined): boolean =>
-  matchesText(toMatchText(one.code), toMatchText(displayOf(one, language) ?? ''), filter)
+  matchesText(toMatchText(one.code), toSearchedText(displayOf(one, language) ?? ''), filter)
 
 /** The places of a part that match. Displays of supplements are not in the index: their codes are looked at one by one. */
 const matchingPlaces = async (part: IndexedPart, text: string, language: string | undefined): Promise<PlaceSet> => {

@@ -3,7 +3,7 @@ import { type CodeSystem, type Concept, type ConceptFacts, descendantsOf } from 
 import type { ConceptSource } from './concept-source.ts'
 import { displayOfConcept } from './display.ts'
 import { toTest } from './filter.ts'
-import { matchesText, toMatchText } from './match-text.ts'
+import { matchesText, toMatchText, toSearchedText } from './match-text.ts'
 import { PlaceSet } from './place-set.ts'
 
 export interface MemorySource extends ConceptSource {
@@ -52,7 +52,7 @@ export const createMemorySource = (system: CodeSystem): MemorySource => {
     matching(text, language) {
       const wanted = toMatchText(text)
       return where((one) =>
-        matchesText(toMatchText(one.code), toMatchText(displayOfConcept(system, one, language) ?? ''), wanted),
+        matchesText(toMatchText(one.code), toSearchedText(displayOfConcept(system, one, language) ?? ''), wanted),
       )
     },
   }

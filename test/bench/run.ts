@@ -14,10 +14,12 @@ import { disk } from './figures/disk.ts'
 import { feed } from './figures/feed.ts'
 import { hooks } from './figures/hooks.ts'
 import { importing } from './figures/import.ts'
+import { lock } from './figures/lock.ts'
 import { peer } from './figures/peer.ts'
 import { postgres } from './figures/postgres.ts'
 import { postgresTrail } from './figures/postgres-trail.ts'
 import { read, readUniform } from './figures/read.ts'
+import { relay } from './figures/relay.ts'
 import { memory, restart } from './figures/restart.ts'
 import { search } from './figures/search.ts'
 import { sole } from './figures/sole.ts'
@@ -43,6 +45,8 @@ const FIGURES: readonly Figure[] = [
   memory,
   postgres,
   feed,
+  relay,
+  lock,
   postgresTrail,
   search,
   sole,

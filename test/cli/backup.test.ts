@@ -115,6 +115,30 @@ test(
 )
 
 test(
+  'of two backups to one name one is made, and the other one says that it exists',
+  inFolder(async ({ folder, path, run }) => {
+    const server = await startOn(path)
+    for (let n = 0; n < 20; n += 1) await create(server, `Person${n}`)
+    const copy = join(folder, 'copy.sqlite')
+    const both = await Promise.all([run('backup', copy, '--sqlite', path), run('backup', copy, '--sqlite', path)])
+    assert.equal(both.map(({ code }) => code).sort(), [0, 1], both.map(({ stderr }) => stderr).join(''))
+    assert.match(both.find(({ code }) => code === 1)?.stderr ?? '', /copy\.sqlite exists and was left unchanged/)
+    await server.stop()
+    assert.equal(
+      readdirSync(folder).filter((name) => name.startsWith('copy')),
+      ['copy.sqlite'],
+    )
+    assert.is((await run('restore', copy, '--sqlite', join(folder, 'b.sqlite'))).code, 0)
+    const nowhere = await run('backup', join(folder, 'no/copy.sqlite'), '--sqlite', path)
+    assert.is(nowhere.code, 1)
+    assert.match(
+      nowhere.stderr,
+      /^server: The backup cannot be written to [^\n]+no\/copy\.sqlite, because there is no such folder/,
+    )
+  }),
+)
+
+test(
   'neither command replaces a file',
   inFolder(async ({ folder, path, run }) => {
     const server = await startOn(path)

@@ -21,9 +21,16 @@ import { temporaryFolder } from '../support/database-kinds.ts'
 import { basic } from '../support/server-with.ts'
 import { createWorld } from '../support/world.ts'
 
+const LATE_MS = 30_000
+
+/** Rejects where it goes on running, as a server does that was not refused. */
 const server = async (folder: string, ...argv: string[]) => {
   const world = createWorld({ plugins: basic, folder, argv })
-  return world.run()
+  let late: NodeJS.Timeout | undefined
+  const running = new Promise<never>((_, reject) => {
+    late = setTimeout(() => reject(new Error(`${argv.join(' ')} goes on running`)), LATE_MS)
+  })
+  return Promise.race([world.run(), running]).finally(() => clearTimeout(late))
 }
 
 const inFolder = async (work: (folder: string) => Promise<void>): Promise<void> => {
@@ -173,7 +180,8 @@ test('a file that is a mount point is refused, a folder that is one is not', () 
         /b\.sqlite may be open under another name: it is a mount point\. .*Mount the folder/,
       )
     } finally {
-      spawnSync('umount', [path])
+      // Lazily: a server that was not refused has it open.
+      spawnSync('umount', ['-l', path])
     }
     assert.ok(mount(source, mounted))
     try {

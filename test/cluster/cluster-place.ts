@@ -1,6 +1,7 @@
 /** A primary and replicas as they are shipped, in processes of their own on one PostgreSQL. */
+import type { Cores } from '../bench/cores.ts'
 import { createPlace, type House, startHouse } from '../bench/house.ts'
-import { startPostgres } from '../support/postgres.ts'
+import { type PostgresOptions, startPostgres } from '../support/postgres.ts'
 
 const SECRETS = { dcr_token: 'd'.repeat(32), confidential_secret: 'c'.repeat(32) }
 const NAME = 'cluster'
@@ -12,8 +13,20 @@ export interface ClusterPlace {
   stop(): Promise<void>
 }
 
-export const openCluster = async (replicas: number): Promise<ClusterPlace> => {
-  const postgres = await startPostgres()
+const ANY_CORE: Cores = { server: undefined, description: '' }
+
+export interface ClusterPlaceOptions {
+  /** Lines of postgresql.conf. */
+  readonly lines?: PostgresOptions['settings']
+  /** Of a process that is bound to a core: its servers are not. */
+  readonly cores?: Cores
+}
+
+export const openCluster = async (
+  replicas: number,
+  { lines = {}, cores = ANY_CORE }: ClusterPlaceOptions = {},
+): Promise<ClusterPlace> => {
+  const postgres = await startPostgres({ settings: lines })
   await postgres.createDatabase(NAME)
   const places = Array.from({ length: replicas + 1 }, createPlace)
   const houses: House[] = []
@@ -31,7 +44,7 @@ export const openCluster = async (replicas: number): Promise<ClusterPlace> => {
         smart: SECRETS,
         cluster: primaryUrl === undefined ? {} : { role: 'replica', primary_url: primaryUrl },
       }
-      houses.push(await startHouse({ cores: { server: undefined, description: '' } }, place, { settings }))
+      houses.push(await startHouse({ cores }, place, { settings, unbound: true }))
     }
     const [primary, ...others] = houses.map(({ address }) => address) as [string, ...string[]]
     return { primary, replicas: others, stop }

@@ -3,6 +3,8 @@
  * `pairs`: so many writes at the primary, each read at a replica with its token (100,000).
  * `tokens`: so many reads at two replicas with the tokens of writes, each by many connections at once (1,000,000).
  * `simulation`: so many steps of the lease and of the feed in simulated histories (1,000,000), and a planted fault of each rule.
+ * `fences`: so many checks that keep servers apart (all), each of them taken out: a test has to fail. The seed is the number of
+ * the first one.
  * `takeover`: so many takeovers after each of SIGKILL, SIGSTOP and SIGTERM (20), and how long changes were refused.
  * `start`: three servers that start at the same moment, so many times (100).
  * `kills`: the server that writes is killed every five seconds for so many minutes (10).
@@ -13,6 +15,7 @@
 import { openCluster } from './cluster-place.ts'
 import { checkFailingDisk } from './failing-disk.ts'
 import { checkMixedFaults } from './mixed-faults.ts'
+import { checkFences, FENCES } from './planted-fences.ts'
 import { readOwnWrites } from './read-own-writes.ts'
 import { checkRepeatedKills } from './repeated-kills.ts'
 import { checkSimulations } from './simulations.ts'
@@ -59,6 +62,7 @@ const CHECKS: Readonly<Record<string, { readonly much: number; readonly check: C
   pairs: { much: 100_000, check: pairs },
   tokens: { much: 1_000_000, check: tokens },
   simulation: { much: 1_000_000, check: checkSimulations },
+  fences: { much: FENCES.length, check: checkFences },
   takeover: { much: 20, check: checkTakeovers },
   start: { much: 100, check: checkStartsTogether },
   kills: { much: 10, check: checkRepeatedKills },

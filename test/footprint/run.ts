@@ -28,7 +28,10 @@ const SLICE_SECONDS = 20
 const REST_SECONDS = 20
 
 const [minutes = 7] = process.argv.slice(2, 3).map(Number)
-const [other, kind = 'sqlite'] = process.argv.slice(3)
+const KINDS = ['sqlite', 'postgres']
+const more = process.argv.slice(3)
+const kind = more.find((one) => KINDS.includes(one)) ?? 'sqlite'
+const other = more.find((one) => !KINDS.includes(one))
 if (!(minutes > 0)) throw new Error('minutes is a number')
 
 interface Side {

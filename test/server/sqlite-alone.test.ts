@@ -216,7 +216,12 @@ test('when another server has the lock before, the first one stores nothing any 
     ids.push(id)
   }
   assert.match(answers[0]?.refused.body ?? '', /Another server has opened the database .* nothing was stored/)
-  assert.is((await first.failed).exitCode, 75)
+  let exitCode: number | undefined
+  void first.failed.then((failure) => {
+    exitCode = failure.exitCode
+  })
+  await until(() => exitCode !== undefined, 10_000, 'the first server to end')
+  assert.is(exitCode, 75)
   for (const id of ids) assert.is((await fetch(`${second.base}/Patient/${id}`)).status, 200)
   assert.is((await first.inject('/readyz')).statusCode, 503)
   const told = first.lines.filter(({ level, reason }) => level === 'error' && reason !== undefined)

@@ -3,7 +3,7 @@
  * crashes, loses what is not on disk, is taken over and is restored, over connections that are lost. It drives the code of
  * the server on a database that is a few variables. Rules: nothing acknowledged or told is lost; what a server keeps is
  * never older than the place that its feed has told of, and right once it has caught up; who brings the place of a write
- * reads that write or a newer one.
+ * reads that write or a newer one; a place that is forged is refused, and no other one.
  */
 import { pino } from 'pino'
 import type { Clock } from '../../kernel/index.ts'
@@ -14,12 +14,15 @@ import { type Follower, startFollower } from '../../plugins/database/feed/follow
 import { createSeededRandom, type SeededRandom } from '../fuzz/random.ts'
 import { changeOf, createFeedDatabase, type FeedDatabase, type Logged } from './feed-database.ts'
 import { createKeeper, type FeedFault, type Keeper } from './feed-keeper.ts'
+import { createTokens, forge, type Token, type Tokens } from './feed-tokens.ts'
 import { createSimulatedWorld, type SimulatedWorld } from './simulated-world.ts'
 
 const FAULTS_MS = 20_000
 const CALM_MS = 8_000
 const KEYS = 4
 const FOLLOWERS = 2
+const LATER_MS = 3_000 // after which a client may send a token once more
+const GONE = 'cluster/snapshot-gone'
 
 const log = pino({ level: 'silent' })
 
@@ -84,23 +87,42 @@ export const simulateFeed = async (seed: number, planted?: FeedFault): Promise<F
   }
 
   /** `restores`: those that it has seen by a look. */
-  const followers: { readonly keeper: Keeper; follower: Follower | undefined; restores: number }[] = []
+  const followers: {
+    readonly keeper: Keeper
+    tokens: Tokens
+    follower: Follower | undefined
+    restores: number
+  }[] = []
   const told: ((seq: number) => void)[] = []
-  const tokenRead = async (key: number, version: number, token: FeedPosition, restores: number): Promise<void> => {
-    const one = random.pick(followers)
-    const { keeper, follower } = one
-    // It answers nothing before its start.
-    if (follower === undefined) return
-    keeper.read(key)
-    const { feed } = keeper.hub
-    if (planted !== 'looks at no token') {
-      await feed.look(token).catch(() => undefined)
-      const { status } = feed
-      // Otherwise the request goes to the primary.
-      if (status === undefined || status.epoch < token.epoch || status.seq < token.seq) return
-    }
+  /** What clients do with tokens is decided apart, so that it does not change the other events. */
+  const clients: SeededRandom = createSeededRandom(seed + 0x10000)
+  const parts = { database, world, clock, random: clients }
+  /** `version` of the key was acknowledged with the token, which the database was restored `restores` times before. */
+  const tokenRead = async (key: number, version: number, token: Token, restores: number): Promise<void> => {
+    const one = clients.pick(followers)
+    const { keeper, follower, tokens } = one
     // Until it has looked, a server does not know that the database was restored, and numbers mean other commits.
-    if (restores !== database.state.restores || restores !== one.restores) return
+    const isSame = (): boolean => restores === database.state.restores && restores === one.restores
+    // It answers nothing before its start.
+    if (follower === undefined || !isSame()) return
+    keeper.read(key)
+    const isForged = clients.chance(0.1)
+    if (planted !== 'looks at no token') {
+      const text = isForged ? forge(token, token.seq + 1) : token.text
+      let outcome = await tokens.reach(text)
+      const isSentOn = outcome === 'sent on'
+      if (isSentOn) {
+        const { tokens: own, state } = primary
+        outcome = await own.check(text)
+        if (state.isDead || !state.session.isOpen) return
+      }
+      if (!isSame()) return
+      // No crash takes back what a token stands for.
+      if (outcome !== (isForged ? GONE : 'here'))
+        found.broken.push(`${outcome} for a ${isForged ? 'forged' : 'good'} token`)
+      // The server that writes caches versions by its own writes, not by the feed.
+      if (isSentOn || outcome !== 'here') return
+    }
     found.tokens += 1
     const got = keeper.read(key)
     if (got < version) found.broken.push(`read ${got} of key ${key} with the token of ${version}`)
@@ -131,6 +153,14 @@ export const simulateFeed = async (seed: number, planted?: FeedFault): Promise<F
       { epoch: order.epoch, seq: order.lastPublished },
       { known: () => order.known, look: async () => undefined },
     )
+    const source = {
+      get current() {
+        return { epoch: order.epoch, seq: planted === 'announces early' ? order.known : order.onDisk }
+      },
+      ...{ look: async () => undefined, changed: keeper.hub.feed.changed },
+    }
+    let tokens = createTokens({ ...parts, source })
+    tokens.enter(order.epoch)
 
     const write = (): void => {
       if (state.isDead) return
@@ -153,7 +183,11 @@ export const simulateFeed = async (seed: number, planted?: FeedFault): Promise<F
           const acknowledge = (): void => {
             found.acknowledged += 1
             owe(seq, 'acknowledged')
-            if (random.chance(0.5)) void tokenRead(key, version, { epoch, seq }, restores)
+            const token = tokens.announced()
+            if (token === undefined) return
+            if (clients.chance(0.5)) void tokenRead(key, version, token, restores)
+            if (clients.chance(0.2))
+              world.after(clients.int(LATER_MS), () => void tokenRead(key, version, token, restores))
           }
           const isDurable = !isRelaxed || planted === 'acknowledges early'
           sent.passed(seq, [changeOf(key, version)], isDurable)
@@ -202,9 +236,14 @@ export const simulateFeed = async (seed: number, planted?: FeedFault): Promise<F
     for (const begin of [write, flush, beat, read]) begin()
     return {
       ...{ keeper, state, order },
+      get tokens() {
+        return tokens
+      },
       /** On a new connection, which is a new epoch. */
       reconnect() {
         state.session = open()
+        // Another server takes the place of one whose database was restored.
+        if (state.restores !== database.state.restores) tokens = createTokens({ ...parts, source })
         state.restores = database.state.restores
         relaxed.length = 0
         order.enter(database.take())
@@ -213,6 +252,16 @@ export const simulateFeed = async (seed: number, planted?: FeedFault): Promise<F
   }
 
   let primary = startPrimary()
+  const tokensOf = ({ hub: { feed } }: Keeper): Tokens => {
+    const source = {
+      get current() {
+        const { status } = feed
+        return status === undefined || status.epoch === 0 ? undefined : status
+      },
+      ...{ look: feed.look, changed: feed.changed },
+    }
+    return createTokens({ ...parts, source })
+  }
   const connect = (own: (typeof followers)[number]) => async (): Promise<FollowPort> => {
     const session = open()
     const ask = <T>(work: () => T): Promise<T> =>
@@ -246,6 +295,8 @@ export const simulateFeed = async (seed: number, planted?: FeedFault): Promise<F
           }
         })
         return looked.then((look) => {
+          // A server ends when its database was restored, and starts anew: it knows no epochs.
+          if (own.restores !== seen) own.tokens = tokensOf(own.keeper)
           own.restores = seen
           return look
         })
@@ -259,7 +310,9 @@ export const simulateFeed = async (seed: number, planted?: FeedFault): Promise<F
   }
   for (let n = 0; n < FOLLOWERS; n += 1) {
     const keeper = createKeeper(database, planted, log)
-    const own: (typeof followers)[number] = { keeper, follower: undefined, restores: 0 }
+    const own: (typeof followers)[number] = {
+      ...{ keeper, tokens: tokensOf(keeper), follower: undefined, restores: 0 },
+    }
     followers.push(own)
     const feed = {
       ...keeper.hub,

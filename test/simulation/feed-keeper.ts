@@ -7,6 +7,7 @@ import type { FeedDatabase } from './feed-database.ts'
 /** One fault each, planted to see that the rules find it. */
 export const FEED_FAULTS = [
   'acknowledges early',
+  'announces early',
   'ignores gaps',
   'looks at no token',
   'stays after a cut',

@@ -182,13 +182,19 @@ export const exchange = (server: AnsweringServer, app: App, code: string, verifi
   return postForm(server, '/oauth/token', { ...own, ...form, ...more }, headers)
 }
 
-export const refresh = (server: AnsweringServer, app: App, token: string, more: Parameters = {}) => {
+export const refresh = (
+  server: AnsweringServer,
+  app: App,
+  token: string,
+  more: Parameters = {},
+  moreHeaders: Readonly<Record<string, string>> = {},
+) => {
   const { form, headers } = proofOf(app)
   return postForm(
     server,
     '/oauth/token',
     { grant_type: 'refresh_token', refresh_token: token, ...form, ...more },
-    headers,
+    { ...headers, ...moreHeaders },
   )
 }
 

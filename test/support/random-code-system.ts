@@ -25,6 +25,7 @@ export const WORDS = [
   'ä',
   'Straße',
   '100%',
+  '(left) tab\tnext',
   '_',
 ]
 const LANGUAGES = ['de', 'de-AT', 'fr', undefined]

@@ -14,14 +14,25 @@ export const keyFor = (purpose: string): Buffer => Buffer.alloc(32, purpose)
 export interface RoleOptions {
   readonly limits?: Partial<RelayLimits>
   readonly source?: SnapshotSource
+  /** False while the database is not open, and has no keys. */
+  readonly hasKeys?: () => boolean
 }
 
 /** The part of the plugin `cluster` that relays: of a replica with a URL, else of a primary. */
-export const relayingAs = (primaryUrl: string | undefined, { limits, source }: RoleOptions = {}): AnyPlugin =>
+export const relayingAs = (
+  primaryUrl: string | undefined,
+  { limits, source, hasKeys = () => true }: RoleOptions = {},
+): AnyPlugin =>
   definePlugin({
     name: 'cluster',
     setup: ({ hooks, clock, random }) =>
-      setUpRelay({ hooks, clock, random, primaryUrl, keyFor, source, limits: { ...RELAY_LIMITS, ...limits } }),
+      setUpRelay({
+        ...{ hooks, clock, random, primaryUrl, source, hasKeys, limits: { ...RELAY_LIMITS, ...limits } },
+        keyFor(purpose) {
+          if (!hasKeys()) throw new Error('the database is not open')
+          return keyFor(purpose)
+        },
+      }),
   })
 
 /** Takes every method at /far, which a replica sends on, and at /near, and answers what it was sent. */
@@ -54,12 +65,17 @@ export const replicaOf = (
   {
     limits,
     source,
+    hasKeys,
     plugins = [],
     ...options
   }: RoleOptions & { plugins?: AnyPlugin[] } & Partial<Pick<KernelOptions, 'clock'>> = {},
 ): Promise<ListeningKernel> =>
   listening(
-    [relayingAs(primaryUrl, { ...(limits && { limits }), ...(source && { source }) }), echo, ...plugins],
+    [
+      relayingAs(primaryUrl, { ...(limits && { limits }), ...(source && { source }), ...(hasKeys && { hasKeys }) }),
+      echo,
+      ...plugins,
+    ],
     options,
   )
 

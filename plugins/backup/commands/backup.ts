@@ -3,10 +3,11 @@
  * copy. Exit codes: 0 done, 1 not done, 2 wrong arguments or the database cannot be opened.
  */
 import { existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { Args, Command } from '@oclif/core'
 import { commandContext, progressLine, systemClock } from '../../../kernel/index.ts'
 import { backUpFile, lookForDatabase } from '../../database/service.ts'
-import { BackupExists, BackupPostgres } from '../errors.ts'
+import { BackupExists, BackupFolder, BackupPostgres } from '../errors.ts'
 
 const NOT_DONE = 1
 const UNREADABLE = 2
@@ -26,6 +27,7 @@ export default class BackupCommand extends Command {
     if (section.kind !== 'sqlite') refuse(UNREADABLE, BackupPostgres(section.kind))
     await lookForDatabase(section, (await kernel()).log).catch((error) => refuse(UNREADABLE, error))
     if (existsSync(args.file)) refuse(NOT_DONE, BackupExists(args.file))
+    if (!existsSync(dirname(args.file))) refuse(NOT_DONE, BackupFolder(args.file))
     const line = progressLine(stdout, systemClock)
     try {
       await backUpFile(section.sqlite_path, args.file, ({ done, total }) => line.step({ label: 'pages', done, total }))

@@ -25,6 +25,12 @@ export const RelayLoop = defineError(
   'transient',
   'Another server sent this request on to make a change, and this one makes none; nothing was changed. Check primary_url.',
 )
+export const ConnectionNames = defineError(
+  'cluster/connection-names',
+  400,
+  'value',
+  'The header Connection names %s, which does not concern one connection; leave it out there. This server sends the request on, and would have to remove it.',
+)
 export const RelayForged = defineError(
   'cluster/relay-forged',
   400,

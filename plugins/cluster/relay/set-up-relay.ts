@@ -10,8 +10,10 @@ import { createRelay, type RelayRequest } from './relay-requests.ts'
 export interface SetUpRelayParts extends Pick<Host, 'hooks' | 'clock' | 'random'> {
   /** URL of the primary, of a replica; undefined on a server that makes changes itself. */
   readonly primaryUrl: string | undefined
-  /** A key of the database for a purpose; known once the database is open. */
+  /** A key of the database for a purpose. Throws before `hasKeys`. */
   readonly keyFor: (purpose: string) => Buffer
+  /** Whether the database is open. Without it, it always is. */
+  readonly hasKeys?: () => boolean
   /** Without one there is no X-Snapshot. */
   readonly source: SnapshotSource | undefined
   readonly limits?: RelayLimits
@@ -35,7 +37,7 @@ const relayOrRead =
 
 /** Returns what ends the connections to the primary. */
 export const setUpRelay = (parts: SetUpRelayParts): { stop(): Promise<void> } => {
-  const { hooks, clock, random, primaryUrl, keyFor, source, limits } = parts
+  const { hooks, clock, random, primaryUrl, keyFor, hasKeys = () => true, source, limits } = parts
   const once = (purpose: string): (() => Buffer) => {
     let key: Buffer | undefined
     return () => {
@@ -55,7 +57,11 @@ export const setUpRelay = (parts: SetUpRelayParts): { stop(): Promise<void> } =>
   }
   const primary = createPrimary(primaryUrl, limits)
   const relay = createRelay({ primary, key, server: random.id(), clock })
-  if (snapshots !== undefined) hooks.arrive.tap('announce the snapshot', (request) => void snapshots.announce(request))
+  if (snapshots !== undefined)
+    hooks.arrive.tap('announce the snapshot', (request) => {
+      // During the start requests arrive, too, and are refused with 503.
+      if (hasKeys()) snapshots.announce(request)
+    })
   hooks.relay.tapPromise('send to the primary', relayOrRead(relay, snapshots))
   return { stop: () => primary.close() }
 }

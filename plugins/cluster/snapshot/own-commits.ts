@@ -1,4 +1,7 @@
-/** The source of X-Snapshot on the server that writes: it counts its commits itself. */
+/**
+ * The source of X-Snapshot on the server that writes: it counts its commits itself. A number stands for commits that are on
+ * disk: a replica publishes all commits up to a number that a client brings, and what a crash takes back must not be published.
+ */
 import type { Database } from '../../database/service.ts'
 import { createKnownEpochs } from './known-epochs.ts'
 import type { SnapshotSource } from './snapshot-source.ts'

@@ -17,7 +17,7 @@ export interface Epoch {
 }
 
 export interface SnapshotSource {
-  /** The newest that answers of this server show; on the primary what is committed. Undefined before the first one. */
+  /** The newest that answers of this server show; on the primary what is on disk. Undefined before the first one. */
   readonly current: Snapshot | undefined
   /** An epoch of this database. Undefined where it has none of this number. */
   epochOf(epoch: number): Epoch | undefined | Promise<Epoch | undefined>

@@ -18,6 +18,8 @@ export interface CommitOrder {
   readonly epoch: number
   /** Number of the newest commit that is known. */
   readonly known: number
+  /** All commits up to this number are known to be on disk. */
+  readonly onDisk: number
   /** Number of the newest commit that was published. */
   readonly lastPublished: number
   /** This process writes in an epoch that begins behind `seq`. Published commits of an earlier one may be lost. */
@@ -89,6 +91,9 @@ export const createCommitOrder = ({ publish, gap }: CommitOrderOptions): CommitO
     },
     get known() {
       return known
+    },
+    get onDisk() {
+      return onDisk
     },
     get lastPublished() {
       return lastPublished

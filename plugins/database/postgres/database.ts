@@ -180,7 +180,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
           },
           // PostgreSQL also lets COMMITs share a flush, but does not report it.
           commits: { ...transactions.counters },
-          ...(lease === undefined ? {} : { lease: { epoch: lease.epoch, seq: lease.commits.known } }),
+          ...(lease === undefined ? {} : { lease: { epoch: lease.epoch, seq: lease.commits.onDisk } }),
           ...feedStatus(options.feed),
         }
       },

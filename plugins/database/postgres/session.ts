@@ -42,6 +42,12 @@ interface Wire {
  */
 const PLANNING = Object.freeze({ enable_seqscan: 'off', jit: 'off' })
 
+/**
+ * Transactions lock and then read what others have committed meanwhile, whatever the database and the role have as their default.
+ * Those that need one snapshot ask for it.
+ */
+const ISOLATION = Object.freeze({ default_transaction_isolation: 'read committed' })
+
 // Of the server's side of the connection; ignored on a Unix socket. https://www.postgresql.org/docs/17/runtime-config-connection.html
 const EARLY_END = Object.freeze({
   tcp_keepalives_idle: '2', // seconds
@@ -129,6 +135,7 @@ export class Session extends pg.Client {
       DateStyle: 'ISO, MDY',
       TimeZone: 'UTC',
       ...PLANNING,
+      ...ISOLATION,
       ...(limits.statementTimeoutMs > 0 ? { statement_timeout: String(limits.statementTimeoutMs) } : {}),
       ...(limits.lockTimeoutMs > 0 ? { lock_timeout: String(limits.lockTimeoutMs) } : {}),
       ...(limits.idleInTransactionMs > 0

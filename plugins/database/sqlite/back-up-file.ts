@@ -5,6 +5,7 @@
 import { closeSync, existsSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import BetterSqlite from 'better-sqlite3'
+import { systemRandom } from '../../../kernel/index.ts'
 import { checkWhole } from './check-whole.ts'
 
 const PAGES = 1_000 // of a step; the process can write its progress in between
@@ -57,8 +58,8 @@ const copyPages = async (path: string, copy: string, step: (progress: CopyProgre
 
 /** `copy` must not exist. Throws DatabaseDamaged where the copy is not whole, and leaves no file then. */
 export const backUpFile = async (path: string, copy: string, step: (progress: CopyProgress) => void): Promise<void> => {
-  const unfinished = `${copy}.unfinished`
-  removeUnfinished(unfinished)
+  // Two copies to one name do not write into one file.
+  const unfinished = `${copy}.${systemRandom.id()}.unfinished`
   try {
     await copyPages(path, unfinished, step)
     const handle = new BetterSqlite(unfinished, { fileMustExist: true })

@@ -13,6 +13,7 @@ import type { InsertBuffer, InsertBufferSavepoint } from './insert-buffer.ts'
 import type { SqliteTransaction } from './sqlite-transaction.ts'
 
 const GROUP_MS = 2 // milliseconds after which a group commits, so that no transaction waits long for others
+const GROUP_MS_IF_READS_MAY_WAIT = 100 // the same for transactions that say so, such as those of an import
 // groups that use savepoints after a failure: failures often come together, and running a group twice costs more
 const CAREFUL_GROUPS = 64
 
@@ -54,15 +55,17 @@ export const createCommitGroup = (parts: CommitGroupParts): (() => Promise<void>
   let careful = 0
 
   /**
-   * Takes jobs from the queue and runs them for up to two milliseconds. A job is removed before it runs, so none runs
-   * twice.
+   * Takes jobs from the queue and runs them for up to two milliseconds, or longer where reads may wait. A job is removed
+   * before it runs, so none runs twice.
    */
   const runWaiting = async (run: (job: QueuedTransaction) => MaybePromise<boolean>): Promise<void> => {
     const started = clock.monotonic()
-    for (let first = true; waiting.length > 0 && (first || clock.monotonic() - started < GROUP_MS); first = false) {
-      if (open.isRelaxed && waiting[0]?.isAsynchronous === false) return
+    for (let first = true; waiting.length > 0; first = false) {
+      const { isAsynchronous, isLong, readsMayWait } = waiting[0] as QueuedTransaction
+      if (open.isRelaxed && !isAsynchronous) return
+      if (!first && clock.monotonic() - started >= (readsMayWait ? GROUP_MS_IF_READS_MAY_WAIT : GROUP_MS)) return
       // A long one begins a group of its own: nobody in front of it waits for its COMMIT, and the insert buffer is empty.
-      if (!first && waiting[0]?.isLong) return
+      if (!first && isLong && !readsMayWait) return
       const stands = run(waiting.shift() as QueuedTransaction)
       if (!(stands instanceof Promise ? await stands : stands)) return
     }

@@ -14,6 +14,7 @@ export interface QueuedTransaction {
   readonly work: (transaction: Transaction) => MaybePromise<unknown>
   readonly isAsynchronous: boolean
   readonly isLong: boolean
+  readonly readsMayWait: boolean
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }

@@ -28,6 +28,8 @@ export interface InsertBufferSavepoint {
 export interface InsertBuffer {
   /** Number of buffered rows. */
   readonly rows: number
+  /** How many rows a group of transactions may add before all are inserted into their tables. */
+  bound(mostRowsOfGroup: number): void
   /** Adds rows, parameters of one after the other, and the last parameter of all of them if they do not hold it. */
   add(insert: DeferredInsert, params: readonly SqlScalar[], last: SqlScalar | undefined): void
   /** Whether the buffer has to be flushed before this statement of the open transaction. */
@@ -55,11 +57,26 @@ export interface InsertBuffer {
 }
 
 const ROWS_OF_A_PART = 1_024 // inserted in about two milliseconds
-// Rows of one group that are inserted into their tables at once, in about ten milliseconds. Usual groups have fewer. All
-// rows of a large resource in the buffer would take as long after COMMIT as before, with searches waiting for them.
-const MAX_GROUP_ROWS = 4_096
 
 const NOTHING: BufferedLength = { rows: 0, texts: 0 }
+
+/** Numbers of inserts in the table `backlog_insert`. */
+const createInsertNumbers = (handle: BetterSqlite.Database) => {
+  const find = handle.prepare<[string], { number: number }>(FIND_INSERT)
+  const add = handle.prepare<[string, number], { number: number }>(ADD_INSERT)
+  const numbers = new Map<DeferredInsert, number>()
+  return {
+    of({ insert }: BufferedRows): number {
+      const known = numbers.get(insert)
+      if (known !== undefined) return known
+      const text = (insert.counts[0] as Sql).sqlite
+      const found = (find.get(text) ?? add.get(text, insert.width)) as { number: number }
+      numbers.set(insert, found.number)
+      return found.number
+    },
+    forget: () => numbers.clear(),
+  }
+}
 
 /** `isKept` is false for a database in memory, for which nothing is persisted. */
 export const createInsertBuffer = (
@@ -69,9 +86,7 @@ export const createInsertBuffer = (
 ): InsertBuffer => {
   const clear = handle.prepare(CLEAR_ROWS)
   const add = handle.prepare(ADD_ROWS)
-  const find = handle.prepare<[string], { number: number }>(FIND_INSERT)
-  const number = handle.prepare<[string, number], { number: number }>(ADD_INSERT)
-  const numbers = new Map<DeferredInsert, number>()
+  const numbers = createInsertNumbers(handle)
   const run = (statement: Sql, params: readonly SqlParam[]): void => void statements.of(statement).run(...params)
 
   let kept: Kept = new Map()
@@ -80,24 +95,16 @@ export const createInsertBuffer = (
   let unwritten = 0
   /** How many committed rows are not in their tables, as a reader sees them. */
   let committedRows = 0
+  let mostRowsOfGroup = Number.POSITIVE_INFINITY
   /** Whether the open group had so many rows that some were put into their tables. */
   let hasSpilled = false
 
   const tables = createBufferedTables()
 
-  const numberOf = ({ insert }: BufferedRows): number => {
-    const known = numbers.get(insert)
-    if (known !== undefined) return known
-    const text = (insert.counts[0] as Sql).sqlite
-    const found = (find.get(text) ?? number.get(text, insert.width)) as { number: number }
-    numbers.set(insert, found.number)
-    return found.number
-  }
-
   const persist = (): void => {
     unwritten = 0
     if (!isKept) return
-    const record = toRecord(kept.values(), numberOf)
+    const record = toRecord(kept.values(), numbers.of)
     if (record === undefined) return
     add.run(record)
     for (const own of kept.values()) own.written = own.length
@@ -129,6 +136,9 @@ export const createInsertBuffer = (
     get rows() {
       return rows
     },
+    bound(most) {
+      mostRowsOfGroup = most
+    },
     add(insert, params, last) {
       if (params.length === 0) return
       let own = kept.get(insert)
@@ -141,7 +151,7 @@ export const createInsertBuffer = (
       if (added === 0) insertImmediately({ run }, insert, params, last)
       rows += added
       unwritten += added
-      if (unwritten < MAX_GROUP_ROWS) return
+      if (unwritten < mostRowsOfGroup) return
       hasSpilled = true
       flushAtOnce()
     },
@@ -176,7 +186,7 @@ export const createInsertBuffer = (
       unwritten = 0
       for (const own of kept.values()) unwritten += own.rows - own.written.rows
       // Numbers that were assigned since may be rolled back too.
-      numbers.clear()
+      numbers.forget()
     },
   }
 }

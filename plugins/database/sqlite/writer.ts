@@ -13,9 +13,22 @@ import type { InsertBuffer } from './insert-buffer.ts'
 import { createSqliteTransaction } from './sqlite-transaction.ts'
 import type { PreparedStatements } from './statements.ts'
 
-// Rows in the insert buffer at which it is flushed. The more rows, the more of them share a page, which is written
-// once: this many rows, of some thousand creates, need a quarter of the writing of eight smaller flushes.
-const MAX_ROWS = 16_384
+interface Bounds {
+  /**
+   * Rows in the insert buffer at which it is flushed. The more rows, the more of them share a page, which is written
+   * once: 16,384 rows, of some thousand creates, need a quarter of the writing of eight smaller flushes.
+   */
+  readonly rows: number
+  /**
+   * Rows of one group that are inserted into their tables at once, 4,096 in about ten milliseconds. Usual groups have fewer.
+   * All rows of a large resource in the buffer would take as long after COMMIT as before, with searches waiting for them.
+   */
+  readonly rowsOfGroup: number
+}
+
+const USUAL: Bounds = { rows: 16_384, rowsOfGroup: 4_096 }
+const READS_MAY_WAIT: Bounds = { rows: 65_536, rowsOfGroup: 65_536 }
+const boundsFor = ({ readsMayWait }: QueuedTransaction): Bounds => (readsMayWait ? READS_MAY_WAIT : USUAL)
 const IDLE_MS = 250 // milliseconds without a commit after which the insert buffer is flushed
 
 export interface Writer {
@@ -78,6 +91,7 @@ export const createWriter = (parts: WriterParts): Writer => {
   let idle: AbortSignal | undefined
   let running: Promise<void> | undefined
   let closed = false
+  let bounds = USUAL
 
   const runGroup = createCommitGroup({
     ...{ waiting, open, transaction, jobs, insertBuffer, clock, onGroup },
@@ -119,15 +133,18 @@ export const createWriter = (parts: WriterParts): Writer => {
   const drain = async (): Promise<void> => {
     // Waits for one turn of the event loop, so that requests that have already arrived join the first group.
     if (readers.length === 0) await new Promise(setImmediate)
-    while (waiting.length > 0 || readers.length > 0 || insertBuffer.rows >= MAX_ROWS) {
+    while (waiting.length > 0 || readers.length > 0 || insertBuffer.rows >= bounds.rows) {
+      const [next] = waiting
+      if (next !== undefined) bounds = boundsFor(next)
       // While a long transaction is open nothing can be put into the tables, so searches would wait for all of it.
-      const isBeforeLong = insertBuffer.rows > 0 && waiting[0]?.isLong === true
-      if (readers.length > 0 || isBeforeLong || insertBuffer.rows >= MAX_ROWS) {
+      const isBeforeLong = insertBuffer.rows > 0 && next?.isLong === true && !next.readsMayWait
+      if (readers.length > 0 || isBeforeLong || insertBuffer.rows >= bounds.rows) {
         // Callers of the COMMIT that filled the buffer are answered first.
         if (readers.length === 0) await new Promise(setImmediate)
         const isFlushed = await flush()
         if (!isFlushed && waiting.length + readers.length === 0) break
       }
+      insertBuffer.bound(bounds.rowsOfGroup)
       if (waiting.length > 0) await runGroup()
       // A batch continues from one entry to the next synchronously, and would block other requests.
       if (waiting.length > 0) await new Promise(setImmediate)
@@ -156,12 +173,12 @@ export const createWriter = (parts: WriterParts): Writer => {
     },
     transact<T>(
       work: (transaction: Transaction) => MaybePromise<T>,
-      { asynchronousCommit = false, isLong = false }: TransactOptions = {},
+      { asynchronousCommit = false, isLong = false, readsMayWait = false }: TransactOptions = {},
     ): Promise<T> {
       return new Promise<T>((resolve, reject) => {
         if (closed) return reject(fromSqlite({ code: 'SQLITE_CANTOPEN' }))
         const answer = { resolve: resolve as (value: unknown) => void, reject }
-        waiting.push({ work, isAsynchronous: asynchronousCommit, isLong, ...answer })
+        waiting.push({ work, isAsynchronous: asynchronousCommit, isLong, readsMayWait, ...answer })
         running ??= drain()
       })
     },

@@ -39,7 +39,7 @@ const perform = async (
       await beside?.(opened)
       return changed
     }
-    return await database.transact(work, { isLong })
+    return await database.transact(work, { isLong, readsMayWait: run.view.readsMayWait === true })
   } catch (error) {
     // The match of a conditional reference may have been changed after it was checked: the transaction begins again. Not
     // after a 5xx, which may leave it open whether the transaction is committed.

@@ -56,13 +56,13 @@ export const lockTargets = async (
 ): Promise<void> => {
   const { reads } = here
   for (const [type, isShared] of typesOf(targets)) await reads.advisoryLock(transaction, conditionLock(type), isShared)
-  const rows = allRows(targets)
+  const rows = reads.hasOneWriter ? [] : allRows(targets)
   if (rows.length > 1) {
     await reads.lockAll(transaction, rows)
     const deleted = rows.filter(({ isDeleted }) => isDeleted)
     if (deleted.length > 0) await reads.lockAll(transaction, deleted, true)
   }
-  for (const { target } of targets) await target.verify?.(here, transaction)
+  for (const { target } of targets) if (target.verify !== undefined) await target.verify(here, transaction)
 }
 
 /** The named lock of conditions on a type. */

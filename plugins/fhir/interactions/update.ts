@@ -11,7 +11,7 @@ import { checkAccept } from '../http/media.ts'
 import { AS_STORED, readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
 import { readPrecondition } from '../response/etag.ts'
 import { changedAnswer } from './answer.ts'
-import type { AddressChange, ChangeTarget } from './change.ts'
+import type { AddressChange, ChangeTarget, PreparedChange } from './change.ts'
 import { type CheckContent, warningsList } from './check-content.ts'
 import { checkAnyMatch, type LocatedMatch, locateMatch } from './conditional.ts'
 import { parseBody, readIncomingResource } from './incoming-resource.ts'
@@ -62,26 +62,25 @@ export const update =
     checkAccept(headers.accept, presentation.format)
     const precondition = readPrecondition(headers)
     const interaction = interactionOf(request, { kind: 'update', type: type.name, id })
+    const locateByCondition = async (body: unknown): Promise<ChangeTarget> => {
+      const located = await locateMatch(view, request, type.name, criteria as string)
+      const { found, verify, confirm } = located
+      checkAnyMatch(type.name, found, precondition)
+      const { resource } = parseBody(body)
+      const own = typeof resource.id === 'string' && isResourceId(resource.id) ? resource.id : undefined
+      if (found !== undefined) return { id: found.id, found, verify }
+      return own === undefined ? { id: newId(parts), verify, confirm } : targetUnder(type.name, own, located)
+    }
     return {
       interaction,
-      async locate(body) {
-        if (id !== undefined) return { id }
-        const located = await locateMatch(view, request, type.name, criteria as string)
-        const { found, verify, confirm } = located
-        checkAnyMatch(type.name, found, precondition)
-        const { resource } = parseBody(body)
-        const own = typeof resource.id === 'string' && isResourceId(resource.id) ? resource.id : undefined
-        if (found !== undefined) return { id: found.id, found, verify }
-        return own === undefined ? { id: newId(parts), verify, confirm } : targetUnder(type.name, own, located)
-      },
-      async prepare(guard, target, body) {
+      locate: (body) => (id === undefined ? locateByCondition(body) : { id }),
+      prepare(guard, target, body) {
         const isFound = id === undefined
         const content = readIncomingResource(catalog, body, type.name, target.id, isFound)
         const warnings = warningsList(prefer)
-        await checkContent(ctx, interaction, content, { guard, id: target.id, warnings })
         // Nothing matches and the body has no id: this is a create, also when update_as_create is false.
         const creates = isFound && target.found === undefined && content.resource.id === undefined
-        return {
+        const prepared: PreparedChange = {
           change: {
             kind: creates ? 'create' : 'update',
             mayCreate: view.updateAsCreate ?? parts.updateAsCreate,
@@ -98,6 +97,8 @@ export const update =
             isMatch: isFound,
           }),
         }
+        const checked = checkContent(ctx, interaction, content, { guard, id: target.id, warnings })
+        return checked === undefined ? prepared : checked.then(() => prepared)
       },
     }
   }

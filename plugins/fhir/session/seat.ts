@@ -67,9 +67,9 @@ export const createSeat = ({ view, request, standing }: SeatParts, who: Who): Se
     return { open, openToChange: open, streams: 'once' }
   }
   if (kind !== 'internal') throw SessionWho()
-  const { updateAsCreate } = who
+  const { updateAsCreate, readsMayWait } = who
   const openWith = (run: Partial<Runners>): Opened => ({
-    view: { ...withRun(view(), run), updateAsCreate },
+    view: { ...withRun(view(), run), updateAsCreate, readsMayWait },
     request: request({ caller: { kind }, purpose, baseUrl, signal }),
   })
   return {

@@ -1,6 +1,7 @@
 /** What a plugin may do with the data: the interactions of HTTP, performed by the same code for a given caller. */
 import type { Caller, Issue, RequestContext, Restriction } from '../../../kernel/index.ts'
 import type { MaybePromise, Transaction } from '../../database/service.ts'
+import type { ParsedResource } from '../../model/service.ts'
 import type { Matcher, MatchSubject } from '../../search/service.ts'
 
 /**
@@ -36,6 +37,8 @@ export type Who =
       readonly purpose: string
       /** Updates create a missing resource under its id, whatever the setting [conformance] update_as_create. */
       readonly updateAsCreate?: true
+      /** Nobody searches meanwhile: searches may wait longer for what the session writes. */
+      readonly readsMayWait?: true
       readonly baseUrl?: string
       readonly signal?: AbortSignal
     }
@@ -123,12 +126,18 @@ type Target =
   | { readonly id: string; readonly condition?: undefined }
   | { readonly condition: string; readonly id?: undefined }
 
+interface Content {
+  readonly json: string
+  /** What `parseResourceText` has made of `json`, where the caller needs it too. */
+  readonly parsed?: ParsedResource | undefined
+}
+
 /** One change. It is validated, authorized, passed to the hooks and audited like the same change over HTTP. */
 export type SessionChange =
   /** With a condition, creates only when nothing matches. */
-  | { readonly kind: 'create'; readonly type: string; readonly json: string; readonly condition?: string }
+  | ({ readonly kind: 'create'; readonly type: string; readonly condition?: string } & Content)
   /** With a condition, updates the match, or creates when nothing matches. */
-  | ({ readonly kind: 'update'; readonly type: string; readonly json: string } & Target & Precondition)
+  | ({ readonly kind: 'update'; readonly type: string } & Content & Target & Precondition)
   | ({ readonly kind: 'delete'; readonly type: string } & Target & Precondition)
   | ({
       /**

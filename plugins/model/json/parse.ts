@@ -85,11 +85,8 @@ const walk = (value: unknown, checkStrings: boolean): number => {
   return keys + own
 }
 
-/** Parses any JSON value as strictly as a resource. Throws 400 with what is wrong. */
-export const parseJson = (bytes: Uint8Array): ReadJson => {
-  if (!isUtf8(bytes)) throw NotUtf8()
-  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8', hasMark ? 3 : 0)
+/** `text` is well-formed: it was decoded from UTF-8. */
+const parseText = (text: string): ReadJson => {
   const { members, keys, depth } = scan(text, MAX_DEPTH)
   if (depth > MAX_DEPTH) throw JsonDepth(MAX_DEPTH)
   let value: unknown
@@ -105,12 +102,23 @@ export const parseJson = (bytes: Uint8Array): ReadJson => {
   return { text, value, members }
 }
 
-/** Throws 400 with what is wrong. The result is an object; the caller checks whether it is a resource. */
-export const parseResource = (bytes: Uint8Array): ParsedResource => {
-  const { text, value, members } = parseJson(bytes)
+/** Parses any JSON value as strictly as a resource. Throws 400 with what is wrong. */
+export const parseJson = (bytes: Uint8Array): ReadJson => {
+  if (!isUtf8(bytes)) throw NotUtf8()
+  const hasMark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+  return parseText(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8', hasMark ? 3 : 0))
+}
+
+const toResource = ({ text, value, members }: ReadJson): ParsedResource => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw NotAnObject()
   return { text, resource: value as Record<string, unknown>, members }
 }
+
+/** Throws 400 with what is wrong. The result is an object; the caller checks whether it is a resource. */
+export const parseResource = (bytes: Uint8Array): ParsedResource => toResource(parseJson(bytes))
+
+/** The same for a text that was decoded from UTF-8, and has no byte order mark. */
+export const parseResourceText = (text: string): ParsedResource => toResource(parseText(text))
 
 /** The first key that an object has twice. The text must be one that JSON.parse accepts. */
 const duplicateKey = (text: string): string | undefined => {

@@ -1,7 +1,7 @@
 /**
  * Finds the patients whose data a resource is, for the audit trail: those that the search parameters of the Patient
- * compartment point at, and `subject` and `patient` of types outside the compartment. The paths are those of the
- * search columns. The result is computed once for each version.
+ * compartment point at, `subject` and `patient` of types outside the compartment, and Binary.securityContext. The other
+ * paths are those of the search columns. The result is computed once for each version.
  */
 import type { OwnUrl } from '../../../kernel/index.ts'
 import { type ElementPath, isOwnBase, type PathStep, readLiteral } from '../../model/service.ts'
@@ -103,6 +103,12 @@ const patientIn = (value: unknown, ownUrl: OwnUrl | undefined): string | undefin
 /** Parameters that are also used for types outside the compartment, such as Device. */
 const USUAL = ['subject', 'patient']
 
+/** No search parameter has this path. */
+const SECURITY_CONTEXT: ElementPath = {
+  steps: [{ step: 'member', name: 'securityContext', many: false }],
+  type: 'Reference',
+}
+
 type Parts = Pick<SearchDefinitions, 'parameters' | 'columns' | 'compartments'>
 
 const branchesOf = ({ parameters, columns, compartments }: Parts): ReadonlyMap<string, readonly ElementPath[]> => {
@@ -116,7 +122,10 @@ const branchesOf = ({ parameters, columns, compartments }: Parts): ReadonlyMap<s
       for (const branch of columns[column]?.branches ?? []) branches.set(JSON.stringify(branch.steps), branch)
     if (branches.size > 0) found.set(base, branches)
   }
-  return new Map([...found].map(([base, branches]) => [base, [...branches.values()]]))
+  const paths = new Map([...found].map(([base, branches]) => [base, [...branches.values()]]))
+  // A Binary is to be treated as if it were that resource. https://hl7.org/fhir/R4/binary-definitions.html#Binary.securityContext
+  paths.set('Binary', [SECURITY_CONTEXT])
+  return paths
 }
 
 /**

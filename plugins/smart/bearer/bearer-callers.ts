@@ -24,7 +24,8 @@ const TRUSTED_MS = 1_000 // spec: a change of the person's record is seen by eve
 
 const SCHEME = 'Bearer '
 const STANDARD_LENGTH = SCHEME.length + 43 // characters; 43 of them are 256 bits in base64url
-const HOT = 131_072 // headers that are recognised without hashing them, about 300 bytes each; a power of two
+const HOT_BITS = 17
+const HOT = 2 ** HOT_BITS // headers that are recognised without hashing them, about 300 bytes each
 
 const BEARER = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i
 const CHALLENGE = { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } }
@@ -67,8 +68,9 @@ const tagOf = (authorization: string): number => {
   return one + two * 31 + three * 961 + four * 29_791
 }
 
-/** The slot of a header; each slot holds one. */
-const placeOf = (tag: number): number => tag & (HOT - 1)
+/** A header is in one of two slots, so that most of those that share a slot stay, too. Each slot holds one. */
+const firstOf = (tag: number): number => tag & (HOT - 1)
+const secondOf = (tag: number): number => Math.imul(tag, 0x9e3779b1) >>> (32 - HOT_BITS)
 
 /** When a token ends by itself, in milliseconds since the epoch. */
 const endOf = ({ expires_at, grant_expires_at, session_expires_at }: TokenRow): number =>
@@ -88,8 +90,19 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
   const holders = createTokenHolders()
   const memory = createTokenMemory<TokenHolder>(parts.memory.share(USUAL_BYTES, { least: 8 * 2 ** 20 }))
   const hot: (Hot | undefined)[] = new Array(HOT).fill(undefined)
-  /** The tag that last used each slot. Only a header that comes twice in turn gets it, so that many do not displace each other. */
+  /** The tag that last used each first slot. Only a header that comes twice in turn gets one, so that many do not displace each other. */
   const lastTags = new Uint32Array(HOT)
+  const recognise = (authorization: string): Hot | undefined => {
+    const tag = tagOf(authorization)
+    const first = hot[firstOf(tag)]
+    if (first !== undefined && first.authorization === authorization) return first
+    const second = hot[secondOf(tag)]
+    return second !== undefined && second.authorization === authorization ? second : undefined
+  }
+  const isFreeFor = (place: number, authorization: string): boolean => {
+    const holds = hot[place]
+    return holds === undefined || holds.authorization === authorization || clock.now() >= holds.expiresAt
+  }
 
   const isPersonTrusted = (holder: TokenHolder): boolean =>
     holder.user === undefined || clock.monotonic() - holder.personReadAt < TRUSTED_MS
@@ -126,9 +139,11 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
     const caller = callerOf(holder, tokenIdOfText(idHash), expiresAt)
     if (authorization.length !== STANDARD_LENGTH) return caller
     const tag = tagOf(authorization)
-    const place = placeOf(tag)
-    if (lastTags[place] === tag) hot[place] = { authorization, caller, holder, expiresAt, version }
-    else lastTags[place] = tag
+    const [first, second] = [firstOf(tag), secondOf(tag)]
+    if (lastTags[first] === tag) {
+      const place = !isFreeFor(first, authorization) && isFreeFor(second, authorization) ? second : first
+      hot[place] = { authorization, caller, holder, expiresAt, version }
+    } else lastTags[first] = tag
     return caller
   }
   const keep = (shown: Shown, holder: TokenHolder, expiresAt: number): Caller => {
@@ -170,9 +185,8 @@ export const createBearerCallers = (parts: BearerParts): BearerCallers => {
       if (authorization === undefined) return undefined
       const isOpen = isOpenRoute(request.route)
       const isStandard = authorization.length === STANDARD_LENGTH && authorization.startsWith(SCHEME)
-      const recognised = isStandard ? hot[placeOf(tagOf(authorization))] : undefined
-      if (recognised !== undefined && recognised.authorization === authorization && !isOpen && isTrusted(recognised))
-        return recognised.caller
+      const recognised = isStandard ? recognise(authorization) : undefined
+      if (recognised !== undefined && !isOpen && isTrusted(recognised)) return recognised.caller
       // On these routes the header authenticates the OAuth client, so it holds no access token.
       if (isOpen && !isDescription(request.route)) return undefined
       const token = isStandard ? authorization.slice(SCHEME.length) : BEARER.exec(authorization)?.[1]

@@ -69,6 +69,7 @@ export const refreshToken = (parts: GrantParts): GrantHandler => {
     const token = form.get('refresh_token') ?? ''
     const idHash = hashOf(token)
     const own = inFlight.enter(idHash.toString('latin1'))
+    const isRelayed = ctx.relayed === 'received'
     try {
       const client = await authenticate()
       if (token === '') throw InvalidRequest('refresh_token is missing')
@@ -79,10 +80,13 @@ export const refreshToken = (parts: GrantParts): GrantHandler => {
         const answer = await use(ctx, row, { idHash, asked: form.get('scope'), own })
         // Undefined: another request used the token after this one had read it.
         if (answer === undefined) throw InvalidGrant()
-        return { ...answer, afterwards: () => own.leave(true) }
+        // Where another server relayed this request, its answer is still on the way to the client then.
+        return { ...answer, afterwards: () => own.leave(!isRelayed) }
       }
-      // Of a use on another server the database knows only when it was.
-      const isConcurrent = own.winner() === 'elsewhere' ? cameInTime(row, waited) : own.winner() === 'present'
+      const winner = own.winner()
+      // Of a use on another server, and of one before a request that came through another server, only the time says something.
+      const isElsewhere = winner === 'elsewhere' || (winner === 'gone' && isRelayed)
+      const isConcurrent = isElsewhere ? cameInTime(row, waited) : winner === 'present'
       if (!isConcurrent) await revokeReused(parts, ctx, row, 'refresh-reuse')
       throw InvalidGrant()
     } catch (error) {

@@ -5,6 +5,7 @@
 import { type Canonical, joinVersion, readCanonical } from '../canonical.ts'
 import type { ConceptSource } from '../concept-source.ts'
 import { type Json, NotExpandableHere } from '../expansion-contract.ts'
+import type { ValueSetFilter } from '../filter.ts'
 import type { DefinitionFinder } from '../find.ts'
 import { type Constraint, type Filters, MEMBER_OF, readExpressionConstraint } from './expression-constraint.ts'
 
@@ -17,10 +18,9 @@ const OF_LOINC = /^http:\/\/loinc\.org\/vs(?:\/((?:LL|LP)[0-9A-Za-z-]{1,20}))?$/
 const LIST = 'LIST'
 
 const ALL: Constraint = { includes: [[]], excludes: [] }
-const only = (property: string, op: string, value: string): Constraint => ({
-  includes: [[{ property, op, value }]],
-  excludes: [],
-})
+const only = (filter: ValueSetFilter): Constraint => ({ includes: [[filter]], excludes: [] })
+/** Of a code system without concepts the expansion says so. */
+const hasConcepts = ({ content }: ConceptSource): boolean => content === 'complete' || content === 'fragment'
 
 const decoded = (text: string): string => {
   try {
@@ -43,21 +43,25 @@ const snomedConstraint = (query: string | undefined): Constraint | undefined => 
     if (query === 'refset') throw new NotExpandableHere('which concepts are reference sets is not known here')
     return undefined
   }
-  return kind === 'isa' ? only('concept', 'is-a', rest) : only(MEMBER_OF, '=', rest)
+  return only(
+    kind === 'isa' ? { property: 'concept', op: 'is-a', value: rest } : { property: MEMBER_OF, op: '=', value: rest },
+  )
 }
 
-const hasProperty = async (source: ConceptSource, name: string): Promise<boolean> =>
-  (await source.select({ property: name, op: 'exists', value: 'true' })).count > 0
+const hasAny = async (system: ConceptSource, filter: ValueSetFilter): Promise<boolean> =>
+  (await system.select(filter)).count > 0
 
-/** A filter of a property that no concept has would select nothing, as if the value set was empty. */
-const checkProperties = async (
-  system: ConceptSource | undefined,
-  { includes, excludes }: Constraint,
-): Promise<void> => {
-  const asked = new Set([...includes, ...excludes].flat().map(({ property }) => property))
-  for (const name of [MEMBER_OF, LIST])
-    if (system !== undefined && asked.has(name) && !(await hasProperty(system, name)))
-      throw new NotExpandableHere(`no concept of ${system.url} that is here has the property ${name}`)
+/** A filter that names a concept or a reference set that is not here would select nothing, as if the value set was empty. */
+const checkNames = async (system: ConceptSource, { includes, excludes }: Constraint): Promise<void> => {
+  const filters = [...includes, ...excludes].flat()
+  const codes = filters.flatMap(({ property, value }) => (property === MEMBER_OF || property === LIST ? [] : [value]))
+  const found = codes.length === 0 ? undefined : await system.findAll(codes)
+  const unknown = codes.find((code) => !found?.has(code))
+  if (unknown !== undefined) throw new NotExpandableHere(`${unknown} is not in ${system.url}`)
+  const sets = new Map(filters.filter(({ property }) => property === MEMBER_OF).map((one) => [one.value, one]))
+  for (const [id, filter] of sets)
+    if (!(await hasAny(system, filter)))
+      throw new NotExpandableHere(`no members of ${id} are here, as no concept of ${system.url} has it as ${MEMBER_OF}`)
 }
 
 interface Implied {
@@ -85,11 +89,17 @@ const toValueSet = (url: string, { system, version, constraint }: Implied, found
   }
 }
 
-/** Whether the answers of a list are concepts with a property; else they are below it, where it is a concept. */
-const isAnswerList = async (loinc: ConceptSource | undefined, id: string): Promise<boolean> =>
-  loinc === undefined ||
-  (await loinc.select({ property: LIST, op: '=', value: id })).count > 0 ||
-  (await loinc.find(id)) === undefined
+/** The answers of a list are concepts with a property, or they are below it. Throws NotExpandableHere where there are none. */
+const answersOf = async (loinc: ConceptSource | undefined, id: string): Promise<Constraint> => {
+  const named: ValueSetFilter = { property: LIST, op: '=', value: id }
+  const below: ValueSetFilter = { property: 'concept', op: 'descendent-of', value: id }
+  if (loinc === undefined || !hasConcepts(loinc) || (await hasAny(loinc, named))) return only(named)
+  if ((await loinc.find(id)) === undefined)
+    throw new NotExpandableHere(`${id} is not in ${loinc.url}, and no concept there has it as ${LIST}`)
+  // Such as of a list that another code system defines.
+  if (!(await hasAny(loinc, below))) throw new NotExpandableHere(`no answers of ${id} are here`)
+  return only(below)
+}
 
 export const withImplicitValueSets = (find: DefinitionFinder): DefinitionFinder => {
   const ofSnomed = (canonical: string): Implied | undefined => {
@@ -104,8 +114,9 @@ export const withImplicitValueSets = (find: DefinitionFinder): DefinitionFinder 
     if (matched === null) return undefined
     const [, id] = matched
     if (id === undefined) return { system: LOINC, version, constraint: ALL }
-    const isBelow = id.startsWith('LP') || !(await isAnswerList(await find.source(joinVersion(LOINC, version)), id))
-    const constraint = isBelow ? only('concept', 'descendent-of', id) : only(LIST, '=', id)
+    const constraint = id.startsWith('LP')
+      ? only({ property: 'concept', op: 'descendent-of', value: id })
+      : await answersOf(await find.source(joinVersion(LOINC, version)), id)
     return { system: LOINC, version, constraint }
   }
   /** The value set that a code system names as its own, or [url]/vs and [url]?vs of one that names none. */
@@ -133,7 +144,7 @@ export const withImplicitValueSets = (find: DefinitionFinder): DefinitionFinder 
       const implied = ofSnomed(canonical) ?? (await ofLoinc(canonical)) ?? (await ofSystem(canonical))
       if (implied === undefined) return undefined
       const found = await find.source(joinVersion(implied.system, implied.version))
-      await checkProperties(found, implied.constraint)
+      if (found !== undefined && hasConcepts(found)) await checkNames(found, implied.constraint)
       return toValueSet(readNamed(canonical).url, implied, found)
     },
   }

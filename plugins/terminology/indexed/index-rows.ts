@@ -1,6 +1,6 @@
 /** Makes the rows of the index from concepts. They are JSON texts, so that a thread makes them and the main thread only binds them. */
 import { textOfProperty } from '../code-system.ts'
-import { toMatchText } from '../match-text.ts'
+import { toMatchText, toSearchedText } from '../match-text.ts'
 import type { LoadedConcept } from './loaded-concept.ts'
 import { HEAD } from './tables.ts'
 
@@ -36,7 +36,7 @@ export const toIndexRows = (concepts: readonly LoadedConcept[], first: number, i
     const place = first + at
     const { code, display } = one
     for (const [n, { language, value }] of (one.designations ?? []).entries())
-      designations.push([place, n, language?.toLowerCase() ?? '', toMatchText(value)])
+      designations.push([place, n, language?.toLowerCase() ?? '', toSearchedText(value)])
     for (const [n, parent] of (one.parents ?? []).entries()) parents.push([place, n, parent])
     const values = (one.properties ?? []).map((property) => [property.code, textOfProperty(property)] as const)
     for (const [n, [name, value]] of [...values, ...(one.filterTexts ?? [])].entries())
@@ -48,7 +48,7 @@ export const toIndexRows = (concepts: readonly LoadedConcept[], first: number, i
       keyOfCode(code, isCaseSensitive),
       display ?? null,
       toMatchText(code),
-      ` ${toMatchText(shown)}`,
+      toSearchedText(shown),
       one.isInactive === true ? 1 : 0,
       one.isAbstract === true ? 1 : 0,
     ]

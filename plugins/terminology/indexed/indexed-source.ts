@@ -6,7 +6,7 @@ import type { ConceptFacts, Designation, PropertyValue, SystemHeader } from '../
 import { textOfProperty } from '../code-system.ts'
 import type { ConceptSource } from '../concept-source.ts'
 import { isOfLanguage } from '../display.ts'
-import { toMatchText, wordsOf } from '../match-text.ts'
+import { formsOf, toMatchText, wordsOf } from '../match-text.ts'
 import { PlaceSet } from '../place-set.ts'
 import { keyOfCode } from './index-rows.ts'
 import { createSelect } from './select.ts'
@@ -151,11 +151,16 @@ export const createIndexedSource = (
     )
   }
 
-  /** The concepts whose code begins with a filter of several words. Few code systems have codes with spaces: others are not searched. */
+  /** The concepts of which a word, or the code, begins with one of the forms of a word. */
+  const withWord = async (word: string, language: string | undefined): Promise<PlaceSet> => {
+    const [first, ...others] = await Promise.all(formsOf(word).map((form) => beginning(form, language)))
+    const found = first as PlaceSet
+    return others.length === 0 ? found : others.reduce((all, one) => all.addAll(one), found.copy())
+  }
+  /** The concepts whose code begins with a filter of several words. Few code systems have codes with blanks: others are not searched. */
   const beginningWith = async (filter: string): Promise<PlaceSet | undefined> => {
-    const space = /\s/.exec(filter.trim())?.[0] ?? ''
-    const spaced = await remember(JSON.stringify(['codes with', space]), () => places(selectCodesWith, [id, space]))
-    if (spaced.count === 0) return undefined
+    const withBlanks = await remember('codes with blanks', () => places(selectCodesWith, [id, ' ']))
+    if (withBlanks.count === 0) return undefined
     return remember(JSON.stringify(['codes', filter]), () => places(selectCodesBeginning, [id, filter]))
   }
 
@@ -188,10 +193,10 @@ export const createIndexedSource = (
     async matching(text, language) {
       const filter = toMatchText(text)
       const words = wordsOf(filter)
-      if (words.length === 1) return beginning(words[0] as string, language)
+      if (words.length === 1) return withWord(words[0] as string, language)
       const [whole, first, ...others] = await Promise.all([
         beginningWith(filter),
-        ...words.map((one) => beginning(one, language)),
+        ...words.map((one) => withWord(one, language)),
       ])
       const found = (first as PlaceSet).copy()
       for (const one of others) found.keep(one)

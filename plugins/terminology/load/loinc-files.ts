@@ -1,20 +1,35 @@
 /** How each file of a release of LOINC is read. */
 import { ReleaseLine } from '../errors.ts'
 import { type LoincPut, NAMES, PARTS, TEXTS } from './loinc-tables.ts'
+import type { LoincTerms } from './loinc-terms.ts'
 import type { ReleaseFile } from './release-files.ts'
 import type { Columns, TableRow } from './table-rows.ts'
+
+export interface LoincInto extends LoincPut {
+  readonly terms: LoincTerms
+}
+
+/** Where a row is. */
+interface Row {
+  /** Of the file. */
+  readonly name: string
+  /** Whether a term that the row names is in the release; a row about one that is not says nothing. */
+  hasTerm(code: string): boolean
+}
 
 export interface LoincFile {
   readonly pattern: RegExp
   readonly columns: Columns
-  /** `name`: of the file. Throws a sentence about the row. */
-  put(into: LoincPut, values: readonly string[], name: string): void
+  /** Throws a sentence about the row. */
+  put(into: LoincInto, values: readonly string[], row: Row): void
 }
 
 const TERM = /^\d{1,7}-\d$/
 const PART = /^LP\d{1,9}-\d$/
 const LIST = /^LL\d{1,9}-\d$/
 const ANSWER = /^LA\d{1,9}-\d$/
+/** A release has a second Loinc.csv, with the terms of its panels only. */
+const TERMS_OF_PANELS = /[\\/]PanelsAndForms[\\/]Loinc\.csv$/i
 const VARIANT = /^([a-z]{2})([A-Z]{2})\d+LinguisticVariant\.csv$/
 
 const checked = (column: string, pattern: RegExp, value = ''): string => {
@@ -32,14 +47,19 @@ const TERMS: LoincFile = {
     required: ['LOINC_NUM', 'LONG_COMMON_NAME', 'STATUS', ...PARTS],
     optional: ['DefinitionDescription', ...TEXTS, ...NAMES],
   },
-  put(into, [code, display, status, ...rest]) {
+  put(into, [code, long, status, ...rest]) {
     const texts = rest.slice(PARTS.length + 1)
-    into.concept(checked('LOINC_NUM', TERM, code), {
-      display: display || undefined,
+    const names = pairs(NAMES, texts.slice(TEXTS.length))
+    const display = long || names.find(([column]) => column === 'SHORTNAME')?.[1]
+    if (display === undefined) throw new Error('LONG_COMMON_NAME and SHORTNAME are empty')
+    const term = checked('LOINC_NUM', TERM, code)
+    into.terms.add(term)
+    into.concept(term, {
+      display,
       status,
       definition: rest[PARTS.length] || undefined,
       texts: [...pairs(PARTS, rest), ...pairs(TEXTS, texts)],
-      names: pairs(NAMES, texts.slice(TEXTS.length)),
+      names,
     })
   },
 }
@@ -60,11 +80,12 @@ const PART_LINKS: LoincFile = {
   // Those of the supplement say more about terms than their name; the class is only there.
   pattern: /^LoincPartLink(?:_Primary|_Supplementary)?\.csv$/i,
   columns: { required: ['LoincNumber', 'PartNumber', 'PartName', 'Property'] },
-  put(into, [code, part, text, url = ''], name) {
+  put(into, [code, part, text, url = ''], { name, hasTerm }) {
     const property = propertyOf(url)
     const isWanted = /_Supplementary/i.test(name) ? property === 'CLASS' : PARTS.some((one) => one === property)
     if (!isWanted) return
-    into.more(checked('LoincNumber', TERM, code), 'part', property, [checked('PartNumber', PART, part), text])
+    const [term, of] = [checked('LoincNumber', TERM, code), checked('PartNumber', PART, part)]
+    if (hasTerm(term)) into.more(term, 'part', property, [of, text])
   },
 }
 
@@ -83,8 +104,9 @@ const ANSWERS: LoincFile = {
 const ANSWER_LINKS: LoincFile = {
   pattern: /^LoincAnswerListLink\.csv$/i,
   columns: { required: ['LoincNumber', 'AnswerListId'] },
-  put(into, [code, list]) {
+  put(into, [code, list], { hasTerm }) {
     const [term, of] = [checked('LoincNumber', TERM, code), checked('AnswerListId', LIST, list)]
+    if (!hasTerm(term)) return
     into.more(term, 'list', of)
     into.more(of, 'for', term)
   },
@@ -93,7 +115,7 @@ const ANSWER_LINKS: LoincFile = {
 const VARIANTS: LoincFile = {
   pattern: VARIANT,
   columns: { required: ['LOINC_NUM', 'LONG_COMMON_NAME'], optional: ['SHORTNAME', 'LinguisticVariantDisplayName'] },
-  put(into, [code, ...texts], name) {
+  put(into, [code, ...texts], { name }) {
     const language = name.replace(VARIANT, '$1-$2')
     const columns = ['LONG_COMMON_NAME', 'SHORTNAME', 'DisplayName']
     const term = checked('LOINC_NUM', TERM, code)
@@ -106,10 +128,12 @@ const VARIANTS: LoincFile = {
 const HIERARCHY: LoincFile = {
   pattern: /^(?:ComponentHierarchyBySystem|(?:LOINC_[\w.]*)?Multi-?AxialHierarchy)\.csv$/i,
   columns: { required: ['IMMEDIATE_PARENT', 'CODE', 'CODE_TEXT'] },
-  put(into, [parent, code, text = '']) {
+  put(into, [parent = '', code, text = ''], { hasTerm }) {
     if (code === undefined || code === '') throw new Error('CODE is empty')
+    const isThere = (one: string): boolean => !TERM.test(one) || hasTerm(one)
+    if (!isThere(code)) return
     into.fallback(code, text)
-    if (parent !== undefined && parent !== '') into.more(code, 'parent', parent)
+    if (parent !== '' && isThere(parent)) into.more(code, 'parent', parent)
   },
 }
 
@@ -123,13 +147,24 @@ export const LOINC_FILES: readonly LoincFile[] = [
   VARIANTS,
   HIERARCHY,
 ]
-export const isTerms = ({ name }: ReleaseFile): boolean => TERMS.pattern.test(name)
+const isOf = ({ pattern }: LoincFile, { name, label }: ReleaseFile): boolean =>
+  pattern.test(name) && !TERMS_OF_PANELS.test(label)
+export const isTerms = (file: ReleaseFile): boolean => isOf(TERMS, file)
+
+/** Files of one kind that are read. */
+export const filesOf = (table: LoincFile, files: readonly ReleaseFile[]): readonly ReleaseFile[] => {
+  const found = files.filter((file) => isOf(table, file))
+  const whole = found.filter(({ name }) => /^Loinc\.csv$/i.test(name))
+  // The core has the same terms with fewer columns.
+  return table === TERMS && whole.length > 0 ? whole : found
+}
 
 export const createPutRow =
-  (into: LoincPut, file: ReleaseFile, table: LoincFile) =>
+  (into: LoincInto, file: ReleaseFile, table: LoincFile) =>
   ({ values, line }: TableRow): void => {
+    const hasTerm = (code: string): boolean => into.terms.has(code, { file, line })
     try {
-      table.put(into, values, file.name)
+      table.put(into, values, { name: file.name, hasTerm })
     } catch (error) {
       throw ReleaseLine(file.label, line, (error as Error).message)
     }

@@ -36,6 +36,7 @@ export interface StagedConcept {
 }
 
 export interface LoincPut {
+  /** Throws a sentence where the code is there with another body. */
   concept(code: string, body: StagedConcept): void
   /** Only where no other file has that code. */
   fallback(code: string, display: string): void
@@ -49,12 +50,17 @@ export interface LoincPut {
 export type MoreKind = 'parent' | 'part' | 'list' | 'in' | 'for' | 'text'
 
 export const createLoincPut = (staging: Staging): LoincPut => {
-  const concept = staging.prepare('INSERT INTO concept VALUES (?, ?) ON CONFLICT DO UPDATE SET body = excluded.body')
-  const fallback = staging.prepare('INSERT OR IGNORE INTO concept VALUES (?, ?)')
+  const concept = staging.prepare('INSERT OR IGNORE INTO concept VALUES (?, ?)')
+  const known = staging.prepare('SELECT body FROM concept WHERE code = ?')
   const more = staging.prepare('INSERT OR IGNORE INTO more VALUES (?, ?, ?, ?)')
   return {
-    concept: (code, body) => void concept.run(code, JSON.stringify(body)),
-    fallback: (code, display) => void fallback.run(code, JSON.stringify({ display })),
+    concept(code, body) {
+      const json = JSON.stringify(body)
+      if (concept.run(code, json).changes === 1) return
+      if ((known.get(code) as { body: string }).body !== json)
+        throw new Error(`${code} is there twice, with different contents`)
+    },
+    fallback: (code, display) => void concept.run(code, JSON.stringify({ display })),
     more: (code, kind, key, body = null) => void more.run(code, kind, key, JSON.stringify(body)),
   }
 }

@@ -2,12 +2,14 @@
 
 import { createHash } from 'node:crypto'
 import { JSONParser } from '@streamparser/json'
+import { isServerError } from '../../../kernel/index.ts'
 import { type CodeSystem, linksOf, readCodeSystem } from '../code-system.ts'
 import { ReleaseFile as ReleaseFileError } from '../errors.ts'
 import { type LoadedConcept, toLoaded } from '../indexed/loaded-concept.ts'
 import { BATCH, type ReadOptions, type Release } from './release.ts'
 import type { ReleaseFile } from './release-files.ts'
 import { openStaging, type Staging } from './staging.ts'
+import { readUtf8 } from './utf8-chunks.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -15,8 +17,9 @@ const TABLES = [
   'CREATE TABLE concept (place INTEGER PRIMARY KEY, code TEXT UNIQUE, body TEXT)',
   'CREATE TABLE parent (child TEXT, code TEXT, PRIMARY KEY (child, code)) WITHOUT ROWID',
 ]
-/** U+0000 in a text of JSON, which PostgreSQL does not store. */
-const NUL = /(?<!\\)(?:\\\\)*\\u0000/
+/** What no database stores, as JSON.stringify writes it: U+0000, and a half of a surrogate pair without the other one. */
+const UNSTORABLE = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
+const NO_CHARACTER = 'the character U+0000, or half of a character'
 const MAX_DEPTH = 200 // of nested concepts
 
 export const isCodeSystemFile = ({ name }: ReleaseFile): boolean => /\.json$/i.test(name)
@@ -37,7 +40,7 @@ const createPut = (staging: Staging) => {
     if (typeof code !== 'string' || code === '') throw new Error(`the concept behind ${size} others has no code`)
     if (depth > MAX_DEPTH) throw new Error(`concepts are nested more than ${MAX_DEPTH} times`)
     const body = JSON.stringify(own)
-    if (NUL.test(body)) throw new Error(`the concept behind ${size} others has the character U+0000`)
+    if (UNSTORABLE.test(body)) throw new Error(`the concept behind ${size} others has ${NO_CHARACTER}`)
     if (insert.run(size, code, body).changes === 0) throw new Error(`the code "${code.slice(0, 100)}" is there twice`)
     size += 1
     if (parent !== undefined) link.run(code, parent)
@@ -63,7 +66,7 @@ const readInto = async (
   parser.onError = (error) => {
     throw error
   }
-  for await (const chunk of (await file.open()) as AsyncIterable<Buffer>) {
+  for await (const chunk of readUtf8(file)) {
     const before = staged.count()
     hash.update(chunk)
     staging.together(() => parser.write(chunk))
@@ -76,7 +79,7 @@ const readInto = async (
 const checkHeader = (members: Json, { content }: CodeSystem): void => {
   const { resourceType, url } = members
   if (resourceType !== 'CodeSystem') throw new Error('it is no CodeSystem')
-  if (NUL.test(JSON.stringify(members))) throw new Error('it has the character U+0000')
+  if (UNSTORABLE.test(JSON.stringify(members))) throw new Error(`it has ${NO_CHARACTER}`)
   if (typeof url !== 'string' || url === '') throw new Error('it has no url')
   if (content !== 'complete' && content !== 'fragment')
     throw new Error(`its content is "${content}", and can be complete or fragment`)
@@ -111,7 +114,7 @@ const linkChildren = (staging: Staging, members: Json, link: (child: string, par
   }
 }
 
-/** Throws `ReleaseFile` of `errors.ts`. */
+/** Throws `ReleaseFile` and `ReleaseLine` of `errors.ts`. */
 export const readCodeSystemFile = async (file: ReleaseFile, options: ReadOptions): Promise<Release> => {
   const staging = await openStaging(TABLES)
   try {
@@ -132,6 +135,7 @@ export const readCodeSystemFile = async (file: ReleaseFile, options: ReadOptions
     }
   } catch (error) {
     staging.close()
+    if (isServerError(error)) throw error
     throw ReleaseFileError(file.label, (error as Error).message.replace(/\.$/, ''))
   }
 }

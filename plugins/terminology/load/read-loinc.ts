@@ -3,8 +3,9 @@ import type { Designation, PropertyValue } from '../code-system.ts'
 import { ReleaseFile as ReleaseFileError } from '../errors.ts'
 import type { LoadedConcept } from '../indexed/loaded-concept.ts'
 import { readCommaRows } from './comma-rows.ts'
-import { createPutRow, isTerms, LOINC_FILES } from './loinc-files.ts'
+import { createPutRow, filesOf, isTerms, LOINC_FILES } from './loinc-files.ts'
 import { createLoincPut, LOINC, LOINC_TABLES, type MoreKind, type StagedConcept } from './loinc-tables.ts'
+import { createLoincTerms } from './loinc-terms.ts'
 import { createTableReader } from './read-tables.ts'
 import { BATCH, type ReadOptions, type Release } from './release.ts'
 import type { ReleaseFile } from './release-files.ts'
@@ -105,23 +106,20 @@ export const readLoinc = async (files: readonly ReleaseFile[], options: ReadOpti
   const staging = await openStaging(LOINC_TABLES)
   try {
     const reader = createTableReader(readCommaRows, staging, options.progress)
-    const into = createLoincPut(staging)
-    let terms = 0
-    const hasWhole = files.some(({ name }) => /^Loinc\.csv$/i.test(name))
+    const terms = createLoincTerms()
+    const into = { ...createLoincPut(staging), terms }
     for (const table of LOINC_FILES)
-      for (const file of files) {
-        // The core has the same terms with fewer columns.
-        if (!table.pattern.test(file.name) || (hasWhole && /^LoincTableCore\.csv$/i.test(file.name))) continue
+      for (const file of filesOf(table, files)) {
         const put = createPutRow(into, file, table)
-        const before = terms
-        const isOfTerms = isTerms(file)
+        let rows = 0
         await reader.read(file, table.columns, (row) => {
-          if (isOfTerms) terms += 1
+          rows += 1
           put(row)
         })
         // Parts and answers alone would replace a release by one without terms.
-        if (isOfTerms && terms === before) throw ReleaseFileError(file.label, 'there are no terms in it')
+        if (isTerms(file) && rows === 0) throw ReleaseFileError(file.label, 'there are no terms in it')
       }
+    const notes = terms.notes()
     const { n: size } = staging.prepare('SELECT count(*) AS n FROM concept').get() as { n: number }
     const concepts = createConcepts(staging)
     return {
@@ -141,7 +139,7 @@ export const readLoinc = async (files: readonly ReleaseFile[], options: ReadOpti
       name: LOINC,
       edition: reader.digest(),
       size,
-      notes: [],
+      notes,
       async *concepts(from) {
         for (let at = from * BATCH; at < size; at += BATCH) yield concepts(at)
       },

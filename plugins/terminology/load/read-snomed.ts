@@ -3,6 +3,7 @@
  * https://hl7.org/fhir/R4/snomedct.html: properties, designations, the version as a URI.
  */
 import { ReleaseFile as ReleaseFileError } from '../errors.ts'
+import { checkSnomedWhole } from './check-snomed-whole.ts'
 import { createTableReader } from './read-tables.ts'
 import { BATCH, type ReadOptions, type Release } from './release.ts'
 import type { ReleaseFile } from './release-files.ts'
@@ -67,8 +68,9 @@ export const readSnomed = async (files: readonly ReleaseFile[], options: ReadOpt
     const reader = createTableReader(readTabRows, staging, options.progress)
     const isAlone = of('concepts').length === 1
     for (const [table, some] of found)
-      for (const file of some)
-        await reader.read(file, { required: table.columns }, createSnomedPut(staging, file, table, isAlone))
+      for (const [number, file] of some.entries())
+        await reader.read(file, { required: table.columns }, createSnomedPut(staging, file, table, { isAlone, number }))
+    checkSnomedWhole(staging, of('concepts')[0] as ReleaseFile)
     const size = count(staging, 'SELECT count(*) AS n FROM concept')
     const edition = `${SNOMED}/${moduleOf(staging)}`
     const { version = `${edition}/version/${dateOf(of('concepts'), staging)}`, language } = options

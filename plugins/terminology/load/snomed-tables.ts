@@ -18,10 +18,10 @@ const PREFERRED = '900000000000548007'
 const STATED = '900000000000010007'
 
 export const SNOMED_TABLES: readonly string[] = [
-  'CREATE TABLE concept (code TEXT PRIMARY KEY, time TEXT, active INTEGER, module TEXT, status TEXT) WITHOUT ROWID',
-  'CREATE TABLE description (concept TEXT, id TEXT, time TEXT, active INTEGER, language TEXT, type TEXT, term TEXT, PRIMARY KEY (concept, id)) WITHOUT ROWID',
+  'CREATE TABLE concept (code TEXT PRIMARY KEY, time TEXT, active INTEGER, module TEXT, status TEXT, file INTEGER) WITHOUT ROWID',
+  'CREATE TABLE description (concept TEXT, id TEXT, time TEXT, active INTEGER, language TEXT, type TEXT, term TEXT, file INTEGER, PRIMARY KEY (concept, id)) WITHOUT ROWID',
   'CREATE TABLE accepted (description TEXT, refset TEXT, time TEXT, active INTEGER, preferred INTEGER, PRIMARY KEY (description, refset)) WITHOUT ROWID',
-  'CREATE TABLE relation (concept TEXT, id TEXT, time TEXT, active INTEGER, type TEXT, target TEXT, PRIMARY KEY (concept, id)) WITHOUT ROWID',
+  'CREATE TABLE relation (concept TEXT, id TEXT, time TEXT, active INTEGER, type TEXT, target TEXT, file INTEGER, PRIMARY KEY (concept, id)) WITHOUT ROWID',
   'CREATE TABLE member (concept TEXT, refset TEXT, id TEXT, time TEXT, active INTEGER, PRIMARY KEY (concept, refset, id)) WITHOUT ROWID',
   'CREATE TABLE dependency (module TEXT, needs TEXT, PRIMARY KEY (module, needs)) WITHOUT ROWID',
 ]
@@ -33,6 +33,8 @@ export interface SnomedTable {
   /** Columns that hold identifiers of SNOMED CT. */
   readonly identifiers: readonly string[]
   readonly sql: string
+  /** Of a table whose rows have identifiers of their own: finds the row with the same key, which is bound first. */
+  readonly known?: string
   /** What is bound to the statement; undefined for a row that is not kept. */
   bind(values: readonly string[]): readonly (string | number)[] | undefined
 }
@@ -45,14 +47,16 @@ export const SNOMED_FILES: Readonly<Record<string, SnomedTable>> = {
     pattern: /^x?sct2_Concept_\w*Snapshot[-_]/i,
     columns: [...HEAD, 'definitionStatusId'],
     identifiers: ['id', 'moduleId', 'definitionStatusId'],
-    sql: `INSERT INTO concept VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET time = excluded.time, active = excluded.active, module = excluded.module, status = excluded.status ${NEWER}`,
+    sql: `INSERT INTO concept VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET time = excluded.time, active = excluded.active, module = excluded.module, status = excluded.status, file = excluded.file ${NEWER}`,
+    known: 'SELECT * FROM concept WHERE code = ?',
     bind: ([id = '', time = '', active, module = '', status = '']) => [id, time, Number(active), module, status],
   },
   descriptions: {
     pattern: /^x?sct2_(?:Description|TextDefinition)_\w*Snapshot[-_]/i,
     columns: [...HEAD, 'conceptId', 'languageCode', 'typeId', 'term'],
     identifiers: ['id', 'conceptId', 'typeId'],
-    sql: `INSERT INTO description VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET time = excluded.time, active = excluded.active, language = excluded.language, type = excluded.type, term = excluded.term ${NEWER}`,
+    sql: `INSERT INTO description VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET time = excluded.time, active = excluded.active, language = excluded.language, type = excluded.type, term = excluded.term, file = excluded.file ${NEWER}`,
+    known: 'SELECT * FROM description WHERE concept = ? AND id = ?',
     bind: ([id = '', time = '', active, , concept = '', language = '', type = '', term = '']) => [
       concept,
       id,
@@ -80,7 +84,8 @@ export const SNOMED_FILES: Readonly<Record<string, SnomedTable>> = {
     pattern: /^x?sct2_Relationship_\w*Snapshot[-_]/i,
     columns: [...HEAD, 'sourceId', 'destinationId', 'typeId', 'characteristicTypeId'],
     identifiers: ['id', 'sourceId', 'destinationId', 'typeId'],
-    sql: `INSERT INTO relation VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET time = excluded.time, active = excluded.active, type = excluded.type, target = excluded.target ${NEWER}`,
+    sql: `INSERT INTO relation VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET time = excluded.time, active = excluded.active, type = excluded.type, target = excluded.target, file = excluded.file ${NEWER}`,
+    known: 'SELECT * FROM relation WHERE concept = ? AND id = ?',
     bind: ([id = '', time = '', active, , source = '', target = '', type = '', characteristic]) =>
       characteristic === STATED ? undefined : [source, id, time, Number(active), type, target],
   },
@@ -113,14 +118,37 @@ export const checkSnomedRow = (file: ReleaseFile, table: SnomedTable, { values, 
   }
 }
 
-/** A statement for each table, and how its rows are put into it. `isAlone`: no other release may change what is inactive here. */
-export const createSnomedPut = (staging: Staging, file: ReleaseFile, table: SnomedTable, isAlone: boolean) => {
+export interface SnomedPutOptions {
+  /** No other release may change what is inactive here. */
+  readonly isAlone: boolean
+  /** Number of the file in the release. */
+  readonly number: number
+}
+
+/** A statement for each table, and how its rows are put into it. */
+export const createSnomedPut = (
+  staging: Staging,
+  file: ReleaseFile,
+  table: SnomedTable,
+  { isAlone, number }: SnomedPutOptions,
+) => {
   const statement = staging.prepare(table.sql)
+  const added = staging.prepare(table.sql.replace(/ON CONFLICT.*$/s, 'ON CONFLICT DO NOTHING'))
+  const known = table.known === undefined ? undefined : staging.prepare(table.known)
+  const keys = table.known?.match(/\?/g)?.length ?? 0
   const isOfConcepts = table === SNOMED_FILES.concepts
-  return (row: TableRow): void => {
-    checkSnomedRow(file, table, row)
-    if (isAlone && !isOfConcepts && row.values[2] === '0') return
-    const bound = table.bind(row.values)
-    if (bound !== undefined) statement.run(...bound)
+  return ({ values, line }: TableRow): void => {
+    checkSnomedRow(file, table, { values, line })
+    if (isAlone && !isOfConcepts && values[2] === '0') return
+    const bound = table.bind(values)
+    if (bound === undefined) return
+    if (known === undefined) return void statement.run(...bound)
+    const row = [...bound, number]
+    if (added.run(...row).changes === 1) return
+    const old = Object.values(known.get(...row.slice(0, keys)) as Record<string, string | number>)
+    // Of two files the newer row counts; a snapshot has one row for each identifier.
+    if (old.at(-1) !== number) statement.run(...row)
+    else if (old.some((value, at) => value !== row[at]))
+      throw ReleaseLine(file.label, line, `the id ${values[0]} is there twice, with different contents`)
   }
 }

@@ -4,6 +4,7 @@
  */
 import { ReleaseFile as ReleaseFileError, ReleaseLine } from '../errors.ts'
 import { findColumns, type ReadTable, refuseNul, type TableRow } from './table-rows.ts'
+import { readUtf8 } from './utf8-chunks.ts'
 
 const MAX_LINE = 1024 * 1024 // characters
 
@@ -24,24 +25,16 @@ export const readTabRows: ReadTable = async function* (file, columns) {
     else if (text.trim() !== '')
       throw ReleaseLine(file.label, line, `it has ${cells.length} values, and the heading ${width}`)
   }
-  const decoder = new TextDecoder('utf-8', { fatal: true }) // leaves a byte order mark out
-  const decode = (chunk: Buffer | undefined): string => {
-    try {
-      return decoder.decode(chunk, { stream: chunk !== undefined })
-    } catch {
-      throw ReleaseLine(file.label, line + 1, 'from here on it is not UTF-8')
-    }
-  }
+  const decoder = new TextDecoder() // leaves a byte order mark out
   let rest = ''
-  for await (const chunk of (await file.open()) as AsyncIterable<Buffer>) {
-    const lines = (rest + decode(chunk)).split('\n')
+  for await (const chunk of readUtf8(file)) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
     rest = lines.pop() as string
     if (rest.length > MAX_LINE) throw ReleaseLine(file.label, line + 1, `it has more than ${MAX_LINE} characters`)
     const rows: TableRow[] = []
     for (const one of lines) read(one, rows)
     yield { rows, bytes: chunk.length }
   }
-  rest += decode(undefined)
   const rows: TableRow[] = []
   if (rest !== '') read(rest, rows)
   if (places === undefined) throw ReleaseFileError(file.label, 'it is empty')

@@ -32,6 +32,8 @@ export const refuseNul = (file: ReleaseFile, text: string, line: number): void =
 /** Where the columns are in the file, -1 for an optional one that it does not have. Throws `ReleaseLine`. */
 export const findColumns = (file: ReleaseFile, header: readonly string[], columns: Columns): readonly number[] => {
   const names = header.map((one) => one.trim().toLowerCase())
+  const twice = header.find((_, at) => names[at] !== '' && names.indexOf(names[at] as string) !== at)
+  if (twice !== undefined) throw ReleaseLine(file.label, 1, `the heading has ${twice.trim().slice(0, 60)} twice`)
   const places = columns.required.map((name) => names.indexOf(name.toLowerCase()))
   const missing = columns.required.filter((_, at) => places[at] === -1)
   if (missing.length > 0)

@@ -5,6 +5,8 @@
 import type { AnsweringOperation, Invocation, OperationParameter } from '../../fhir/service.ts'
 import { InputValue } from '../errors.ts'
 import type { Json } from '../expansion-contract.ts'
+import { inSlices } from '../in-slices.ts'
+import { structureFault } from '../structure-fault.ts'
 
 const NAME = 'tx-resource'
 const TYPES: ReadonlySet<unknown> = new Set(['CodeSystem', 'ValueSet', 'ConceptMap'])
@@ -33,6 +35,17 @@ const resourcesIn = ({ inputs }: Invocation, operation: string): readonly Json[]
   return given
 }
 
+/** Resources of a request were not validated. Throws 400 for one of which no answer can be made. */
+const refuseMalformed = async ({ inputs }: Invocation, { code, parameters }: AnsweringOperation): Promise<void> => {
+  for (const { name, type } of [...parameters, PARAMETER]) {
+    if (name !== NAME && !TYPES.has(type)) continue
+    for (const resource of inputs.all<Json>(name)) {
+      const fault = await inSlices(structureFault(resource))
+      if (fault !== undefined) throw InputValue(code, name, `a ${String(resource.resourceType).slice(0, SHOWN)}`, fault)
+    }
+  }
+}
+
 /** `make` makes the operation on the definitions of the server, or on those of a request beside them. */
 export const withRequestResources = <T>(
   own: T,
@@ -43,8 +56,9 @@ export const withRequestResources = <T>(
   return {
     ...usual,
     parameters: [...usual.parameters, PARAMETER],
-    answer(invocation) {
+    async answer(invocation) {
       const resources = resourcesIn(invocation, usual.code)
+      await refuseMalformed(invocation, usual)
       return (resources.length === 0 ? usual : make(beside(resources))).answer(invocation)
     },
   }

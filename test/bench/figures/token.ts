@@ -101,7 +101,9 @@ const compareWith = async (
     () => ours.run(bench.seconds),
     () => other.run(bench.seconds),
   )
-  await profile(bench, name.replaceAll(/[^a-z0-9]+/g, '-'), guarded.house, ours.run)
+  const file = name.replaceAll(/[^a-z0-9]+/g, '-')
+  await profile(bench, file, guarded.house, ours.run)
+  await profile(bench, `${file}-without`, plain.house, other.run)
   const { cpu } = comparison
   bench.report({
     figure: `O ${name}, CPU of a read without a token`,

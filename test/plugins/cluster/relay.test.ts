@@ -69,6 +69,22 @@ test('the request goes on with what it says of itself, and without what concerns
   await primary.stop()
 })
 
+test('a request whose header Connection names what it means is refused, and not sent on without it', async () => {
+  const primary = await standIn((_request, response) => response.end())
+  const { kernel, address } = await replicaOf(primary.url)
+  for (const name of ['If-Match', 'authorization', 'content-type', 'Prefer', 'if-none-exist']) {
+    const client = await connectTo(address)
+    client.send(
+      `POST /far HTTP/1.1\r\nhost: a\r\n${name}: text/plain\r\nconnection: close, ${name}\r\ncontent-length: 0\r\n\r\n`,
+    )
+    await client.until(`The header Connection names ${name.toLowerCase()}`)
+    client.destroy()
+  }
+  assert.is(primary.asked.length, 0)
+  await kernel.stop()
+  await primary.stop()
+})
+
 test('the answer comes back with all of its headers but those of its connection; a redirect is not followed', async () => {
   const primary = await standIn((_request, response) => {
     response.writeHead(303, [

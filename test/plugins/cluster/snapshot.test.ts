@@ -148,6 +148,22 @@ test('a replica tells with each answer what it shows, and reads without a token 
   await kernel.stop()
 })
 
+test('while its database is not open a replica tells nothing, and logs no error about it', async () => {
+  const source = new Source()
+  let isOpen = false
+  const { kernel, address, lines } = await replicaOf('http://127.0.0.1:1', {
+    ...{ source, hasKeys: () => isOpen, plugins: [pages()] },
+  })
+  assert.equal(await read(address), [200, 'direct', null])
+  isOpen = true
+  assert.equal(await read(address), [200, 'direct', tokenOf(3, 30)])
+  assert.equal(
+    lines.filter(({ level }) => level === 'error'),
+    [],
+  )
+  await kernel.stop()
+})
+
 test('a read of a state that the replica has stays here; for a newer one it looks once', async () => {
   const source = new Source()
   const { kernel, address } = await replicaOf('http://127.0.0.1:1', { source, plugins: [pages()] })
@@ -155,6 +171,16 @@ test('a read of a state that the replica has stays here; for a newer one it look
   assert.is(source.looks, 0)
   source.found = { epoch: 3, seq: 32 }
   assert.equal((await read(address, tokenOf(3, 32))).slice(0, 2), [200, 'routed'])
+  assert.is(source.looks, 1)
+  await kernel.stop()
+})
+
+test('for a state of a later epoch it looks, though it has a higher number of an earlier one', async () => {
+  const source = new Source()
+  source.current = { epoch: 2, seq: 40 }
+  source.found = { epoch: 3, seq: 31 }
+  const { kernel, address } = await replicaOf('http://127.0.0.1:1', { source, plugins: [pages()] })
+  assert.equal((await read(address, tokenOf(3, 30))).slice(0, 2), [200, 'routed'])
   assert.is(source.looks, 1)
   await kernel.stop()
 })

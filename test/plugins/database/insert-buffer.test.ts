@@ -353,6 +353,46 @@ file('before a long transaction begins all rows are put, also of one that comes 
   await remove()
 })
 
+file(
+  'where reads may wait, long transactions share a COMMIT, and their rows stay in the buffer until they are many',
+  async () => {
+    const { settings, remove } = await sqliteKind.fresh()
+    const path = (settings.database as { sqlite_path: string }).sqlite_path
+    // Time stands still: a group is not ended for the time it takes, and the buffer is not flushed because nobody writes.
+    const clock = createManualClock()
+    const kernel = await createKernel({ plugins: [database, notes], settings, clock, log: { level: 'silent' } })
+    await kernel.start()
+    const db = kernel.get(Database)
+    const addLong = (first: number, count: number): Promise<void> =>
+      db.transact(
+        async (transaction) => {
+          await transaction.insertDeferred(words, Array.from({ length: count }, (_, n) => ['b', first + n]).flat())
+        },
+        { isLong: true, readsMayWait: true },
+      )
+    const { groups } = db.status().commits
+    await Promise.all([addLong(0, 10_000), addLong(10_000, 10_000), addLong(20_000, 10_000)])
+    await addLong(30_000, 1)
+    assert.is(db.status().commits.groups - groups, 2)
+    assert.is(rowsIn(path, 'word'), 0)
+    assert.is(rowsIn(path, 'backlog'), 2)
+    assert.is((await db.longQuery(find, ['b'])).length, 30_001)
+    assert.is(rowsIn(path, 'word'), 30_001)
+    await addLong(40_000, 40_000)
+    assert.is(rowsIn(path, 'word'), 30_001)
+    await addLong(80_000, 30_000)
+    // The next one begins when they are put.
+    await addLong(110_000, 1)
+    assert.is(rowsIn(path, 'word'), 100_001)
+    assert.is(rowsIn(path, 'backlog'), 1)
+    // Before another long transaction they are put as always.
+    await db.transact((transaction) => transaction.run(note, [1]), { isLong: true })
+    assert.is(rowsIn(path, 'word'), 100_002)
+    await kernel.stop()
+    await remove()
+  },
+)
+
 file('while many are put others have their turn, and find none of them before all are there', async () => {
   const { settings, remove } = await sqliteKind.fresh()
   const path = (settings.database as { sqlite_path: string }).sqlite_path

@@ -143,7 +143,26 @@ for (const kind of databaseKinds) {
       }
       for (const mark of ['inactive', 'abstract'] as const)
         assert.equal((await indexed.marked(mark)).slice(0, 100), (await memory.marked(mark)).slice(0, 100))
-      for (const text of ['', 'a', 'HE', 'heart b', 'é', 'e', '100%', '_', '%', 'stras', one(codes), 'c D'])
+      for (const text of [
+        '',
+        'a',
+        'HE',
+        'heart b',
+        'é',
+        'e',
+        '100%',
+        '_',
+        '%',
+        'stras',
+        'STRASSE',
+        'ray',
+        'x-r',
+        '(left',
+        'lef',
+        'tab next',
+        one(codes),
+        'c D',
+      ])
         for (const language of [undefined, 'de', 'de-AT', 'FR', 'en'])
           assert.equal(
             (await indexed.matching(text, language)).slice(0, 100),

@@ -124,6 +124,19 @@ test('a resource that is several patients’ names each of them, once', async ()
   await server.stop()
 })
 
+test('a Binary names the patient that its securityContext refers to, however it is read', async () => {
+  const server = await started()
+  const binary = { resourceType: 'Binary', id: 'b', contentType: 'text/plain', data: 'eA==', securityContext: P1 }
+  assert.equal(await named(server, () => put(server, binary)), ['Patient/p1'])
+  const read = (accept: string) => named(server, async () => server.inject({ url: '/Binary/b', headers: { accept } }))
+  assert.equal(await read('application/fhir+json'), ['Patient/p1'])
+  assert.equal(await read('text/plain'), ['Patient/p1'])
+  assert.equal(await named(server, async () => server.inject('/Binary?_id=b')), ['Patient/p1'])
+  await put(server, { ...binary, id: 'c', securityContext: { reference: 'Organization/o' } } as never)
+  assert.equal(await named(server, async () => server.inject('/Binary/c')), [''])
+  await server.stop()
+})
+
 test('a stored Bundle names the patients it holds, and those whose data it holds', async () => {
   const server = await started()
   const held = { resourceType: 'Bundle', id: 'b', type: 'collection' }

@@ -146,6 +146,36 @@ test('a backup that is restored under a running holder ends it with 75; the next
   assert.is(await put(next, 'new'), 201)
 })
 
+test('a backup that is restored under a replica ends it with 75, and so does a history with the same numbers', async () => {
+  const plugins = ['smart', 'cluster']
+  const begin = async (cluster: Readonly<Record<string, unknown>> = {}): Promise<SpawnedServer> => {
+    const server = await spawnServer(settings(), { plugins, settings: { smart: SECRETS, cluster } })
+    servers.push(server)
+    return server
+  }
+  const early = await begin()
+  assert.is(await put(early, 'kept'), 201)
+  assert.is(await early.end('SIGTERM'), 0)
+  const backup = `${name}_backup`
+  await postgres.createDatabase(backup, name)
+  const primary = await begin()
+  const replica = await begin({ role: 'replica', primary_url: primary.base })
+  assert.is(await put(primary, 'lost'), 201)
+  assert.is((await send(replica, 'GET', '/Patient/lost')).status, 200)
+  await restore(backup)
+  await whenReplaced(replica)
+  await whenReplaced(primary)
+  const next = await begin()
+  const other = await begin({ role: 'replica', primary_url: next.base })
+  assert.is((await send(other, 'GET', '/Patient/lost')).status, 404)
+  await next.kill()
+  assert.is((await send(other, 'GET', '/Patient/kept')).status, 200)
+  // As if it had been restored, and another server had begun an epoch of that number.
+  const onlooker = await look()
+  await onlooker.query("UPDATE cluster_epoch SET term = 'another' WHERE epoch = (SELECT epoch FROM cluster_mark)")
+  await whenReplaced(other)
+})
+
 test(`a first start that is killed ${KILLS} times leaves all tables or none, and the next one starts`, async () => {
   const seen = new Set<string>()
   const onlooker = await look()

@@ -27,6 +27,7 @@ import { runOverlapping, type Send } from './overlapping-clients.ts'
 
 const FHIR = { 'content-type': 'application/fhir+json' }
 const WAIT_MS = 20_000
+const CONFIRMED_MS = 3_000 // less than a confirmed beat is good for, with the beat that is lost
 const KILLS = 6 // of PostgreSQL
 const MAX_ROUNDS = 30 // of commits whose connection is lost
 const settings = { conformance: { update_as_create: true } }
@@ -255,6 +256,40 @@ test('a commit that is carried out after its connection was lost is seen by the 
     assert.is(JSON.parse(found.body).entry[0].resource.meta.versionId, `${ver}`, 'search')
   }
   await onlooker.end()
+  await server.stop()
+  proxy.stop()
+  await fresh.remove()
+})
+
+test('while the connection that confirms the lease is lost, reads and searches ask the database', async () => {
+  const fresh = await chosenKind.fresh()
+  const proxy = await startTcpProxy(portOf(fresh))
+  const { plugin, watch } = watchedDatabase()
+  const server = await serverWith({
+    plugins: [plugin, definitions, ...fhirPlugins],
+    settings: { ...settings, database: through(proxy, fresh) },
+  })
+  const send = sendTo(server)
+  const search = '/Patient?identifier=http://example.org/number|a'
+  await send('PUT', '/Patient/a', patient('a', 'one'))
+  /** Whether the answer is one of the database. */
+  const asks = async (url: string): Promise<boolean> => {
+    const before = watch.asked
+    const { status, body } = await send('GET', url)
+    assert.is(status, 200, body)
+    return watch.asked > before
+  }
+  const fromMemory = async (): Promise<void> => {
+    for (const url of ['/Patient/a', search]) await until(async () => !(await asks(url)), WAIT_MS, `${url} from memory`)
+  }
+  await fromMemory()
+  // Beats and renewals of the lease; other statements pass. The last confirmed beat stays good for four seconds.
+  proxy.onClient = (chunk) => (chunk.includes('cluster_lease') ? 'drop' : 'pass')
+  await until(() => asks('/Patient/a'), CONFIRMED_MS, 'a read to ask the database')
+  for (const url of [search, '/Patient/a', search]) assert.ok(await asks(url), url)
+  proxy.onClient = () => 'pass'
+  await until(async () => (await send('GET', '/Patient/a')).status === 200, WAIT_MS, 'the lease to be confirmed')
+  await fromMemory()
   await server.stop()
   proxy.stop()
   await fresh.remove()

@@ -1,4 +1,7 @@
-/** A replica without a primary reads on, until it has heard nothing of one for longer than any takeover. P5 of the replicas. */
+/**
+ * A replica without a primary reads on, until it has heard nothing of one for longer than any takeover; one that cannot look
+ * for changes answers nothing much sooner. P5 of the replicas.
+ */
 // database: postgres, the one kind that has replicas
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -6,12 +9,16 @@ import cluster from '../../../plugins/cluster/index.ts'
 import smart from '../../../plugins/smart/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { createManualClock } from '../../support/manual-clock.ts'
-import { SECRETS, startPrimary } from '../../support/replica-servers.ts'
+import { SECRETS, startPrimary, urlOf } from '../../support/replica-servers.ts'
 import { basic, serverWith } from '../../support/server-with.ts'
+import { startTcpProxy } from '../../support/tcp-proxy.ts'
 import { until } from '../../support/until.ts'
 
 const STOPPED = 'the replica has stopped following the primary'
 const LIFELESS_S = 20
+const BLIND_S = 5
+/** In the text of a look for changes. */
+const LOOK = 'FROM cluster_mark m, cluster_lease l'
 const SLACK_S = 6 // a look waits for the database, and a probe is good for a second
 
 test('it answers reads for 20 seconds without a sign of life, then nothing, and goes on with the next primary', async () => {
@@ -62,6 +69,52 @@ test('it answers reads for 20 seconds without a sign of life, then nothing, and 
   assert.is(await statusOf('/Patient'), 200)
   await replica.stop()
   await next.kill()
+  await fresh.remove()
+})
+
+test('one that cannot look for changes answers nothing after 5 seconds, though the database and the primary do', async () => {
+  const fresh = await chosenKind.fresh()
+  const primary = await startPrimary(fresh)
+  const url = new URL(urlOf(fresh))
+  const proxy = await startTcpProxy(Number(url.port))
+  url.port = String(proxy.port)
+  const clock = createManualClock()
+  const replica = await serverWith({
+    clock,
+    plugins: [...basic, smart, cluster],
+    settings: {
+      database: { kind: 'postgres', postgres_url: url.href },
+      smart: SECRETS,
+      cluster: { role: 'replica', primary_url: primary.base },
+    },
+  })
+  /** What it says of itself, and the status of a search, a second later. */
+  const passSecond = async (): Promise<readonly [reason: string, status: number]> => {
+    await clock.advance(1_001)
+    const { reason = 'ok' } = (await replica.inject({ url: '/readyz' })).json() as { reason?: string }
+    return [reason, (await replica.inject({ url: '/Patient' })).statusCode]
+  }
+  assert.equal(await passSecond(), ['ok', 200])
+  proxy.onClient = (chunk) => (chunk.includes(LOOK) ? 'swallow' : 'pass')
+  let seconds = 0
+  await until(
+    async () => {
+      seconds += 1
+      const [reason, status] = await passSecond()
+      assert.is(status, reason === 'ok' ? 200 : 503)
+      return reason === STOPPED
+    },
+    60_000,
+    'it to stop',
+  )
+  // A look that was under way had left up to a second before.
+  assert.ok(seconds >= BLIND_S - 1 && seconds <= BLIND_S + 1, `${seconds} s`)
+  proxy.onClient = () => 'pass'
+  await until(async () => (await passSecond())[0] === 'ok', 60_000, 'it to go on')
+  assert.equal(await passSecond(), ['ok', 200])
+  await replica.stop()
+  proxy.stop()
+  await primary.kill()
   await fresh.remove()
 })
 

@@ -1,5 +1,5 @@
 /** Imports of files: what is stored, what is refused and named, and what an interrupted import goes on with. */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { pack } from 'tar-stream'
@@ -57,14 +57,20 @@ const lines = (...resources: readonly (object | string)[]): string =>
   resources.map((one) => (typeof one === 'string' ? one : JSON.stringify(one))).join('\n')
 const patient = (id: string | undefined, more: object = {}): object => ({ resourceType: 'Patient', id, ...more })
 
-const run = async (paths: readonly string[], options: Partial<ImportOptions> = {}): Promise<Imported> => {
+const run = async (
+  paths: readonly string[],
+  options: Partial<ImportOptions> = {},
+  whenTriedAgain?: () => void,
+): Promise<Imported> => {
   const [refused, resumed, again]: [string[], string[], number[]] = [[], [], []]
   const summary = await (server as TestServer).get(Importing).run(
     { paths, isDryRun: false, isAgain: false, parallel: 4, ...options },
     {
       refused: ({ file, line, error }) => void refused.push(`${file}:${line} ${toServerError(error).message}`),
       resumed: (name, resources) => void resumed.push(`${name} ${resources}`),
-      again: (records) => void again.push(records),
+      again(records) {
+        if (again.push(records) === 1) whenTriedAgain?.()
+      },
     },
   )
   return { ...summary, refused, resumed, again }
@@ -254,12 +260,29 @@ test('records that refer to records of later files are stored once those are the
   })
   const first = write('1.ndjson', lines(observation('o1', 'late'), observation('o2', 'never')))
   const second = write('2.ndjson', lines(patient('late')))
-  const { resources, again, refused } = await run([first, second], { parallel: 1 })
+  // Few records are kept, so the file is not read again.
+  const { resources, again, refused } = await run([first, second], { parallel: 1 }, () => rmSync(first))
   assert.equal(again, [2, 1])
   assert.is(resources, 2)
   assert.is(refused.length, 1)
   assert.match(refused[0] as string, /^1\.ndjson:2 /)
   assert.is((await read('/Observation/o1')).status, 200)
+})
+
+test('text that JSON.parse accepts and the server refuses is refused as a create would be, and the trail shows it', async () => {
+  const twice = '{"resourceType":"Patient","id":"twice","active":true,"active":false}'
+  const { resources, refused } = await run([write('p.ndjson', lines(patient('a'), twice, patient('b')))])
+  assert.is(resources, 2)
+  assert.ok(JSON.stringify((await read('/AuditEvent?_count=100')).json).includes('Patient/twice'))
+  const direct = await (server as TestServer).inject({
+    method: 'PUT',
+    url: '/Patient/twice',
+    headers: { 'content-type': 'application/fhir+json' },
+    payload: twice,
+  })
+  assert.is(direct.statusCode, 400)
+  const [issue] = (JSON.parse(direct.body) as { issue: { diagnostics: string }[] }).issue
+  assert.match(refused.join(), `p.ndjson:2 ${issue?.diagnostics}`)
 })
 
 test('the audit trail names each resource', async () => {

@@ -2,6 +2,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin } from '../../../kernel/index.ts'
+import { Database, sql } from '../../../plugins/database/service.ts'
 import {
   type App,
   bearing,
@@ -32,16 +33,38 @@ const holding = definePlugin({
   },
 })
 
+/** Takes a header for the mark of a server of the cluster that let the request pass. */
+const RELAYED = { 'x-test-relayed': 'yes' }
+const relaying = definePlugin({
+  name: 'relaying',
+  setup({ hooks }) {
+    hooks.beforeRequest.tap('relayed', (request) => {
+      if (request.headers['x-test-relayed'] !== undefined) request.markReceived()
+      return undefined
+    })
+  },
+})
+
 let server: TestServer
 let app: App
 let clock: ManualClock
 
 test.before(async () => {
   clock = createManualClock()
-  server = await loginClinic({ clock, plugins: [...clinicPlugins, holding], smart: { fhir_user: 'Practitioner/doc' } })
+  server = await loginClinic({
+    clock,
+    plugins: [...clinicPlugins, holding, relaying],
+    smart: { fhir_user: 'Practitioner/doc' },
+  })
   app = await registerApp(server)
 })
 test.after(async () => server.stop())
+
+/** As if all that was used had been used a second earlier. */
+const earlier = sql(
+  'test.earlier',
+  'UPDATE oauth_token SET consumed_at = consumed_at - 1100 WHERE consumed_at IS NOT NULL',
+)
 
 const SCOPE = 'openid launch/patient patient/*.rs offline_access'
 const DAY = 24 * 3_600_000
@@ -107,6 +130,25 @@ test('a refresh that comes while the answer to another is on its way ends nothin
   assert.is(await read(second), 200)
   assert.is(await errorOf(first), 'invalid_grant')
   assert.is(await read(second), 401)
+})
+
+test('a refresh that came through another server within a second of the use here ends nothing, and neither does one the other way round', async () => {
+  for (const isFirst of [true, false]) {
+    const first = await tokensOf(server, app, SCOPE)
+    const relayed = (isRelayed: boolean) =>
+      refresh(server, app, first.refresh_token as string, {}, isRelayed ? RELAYED : {})
+    const used = await relayed(isFirst)
+    assert.is(used.statusCode, 200, used.body)
+    const second = used.json() as Tokens
+    const late = await relayed(!isFirst)
+    assert.is(late.statusCode, 400)
+    assert.is(late.json().error, 'invalid_grant')
+    assert.is(await read(second), 200)
+    const database = server.get(Database)
+    await database.transact((transaction) => transaction.run(earlier, []))
+    assert.is((await relayed(!isFirst)).statusCode, 400)
+    assert.is(await read(second), 401)
+  }
 })
 
 test('another client can do nothing with it, and a confidential client authenticates', async () => {

@@ -2,6 +2,8 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type AuditFact, definePlugin } from '../../../kernel/index.ts'
+import expunge from '../../../plugins/expunge/index.ts'
+import jobs from '../../../plugins/jobs/index.ts'
 import { startHookReceiver } from '../../support/hook-receiver.ts'
 import { observation, patient, subscriptionClinic } from './subscription-clinic.ts'
 
@@ -37,6 +39,32 @@ test('a version that is sent is a read of the owner, once, however often it is s
   )
   const told = facts.map((one) => [one.interaction, one.status, one.details?.query?.(), one.details?.patients?.()])
   assert.not.ok(JSON.stringify(told).includes('correct-horse'))
+  await clinic.stop()
+  await receiver.close()
+})
+
+test('a version that was erased while its notification waited is not sent any more', async () => {
+  const receiver = await startHookReceiver()
+  const settings = { subscriptions: { rest_hook_hosts: [receiver.host] } }
+  const clinic = await subscriptionClinic(settings, [jobs, expunge])
+  await clinic.put(patient('p'))
+  const channel = { type: 'rest-hook', endpoint: `http://${receiver.host}/t`, payload: 'application/fhir+json' }
+  await clinic.subscribe('t', 'Observation', channel)
+  receiver.answer = { status: 503 }
+  await clinic.put(observation('erased', 'p'))
+  await clinic.put(observation('kept', 'p'))
+  await clinic.pass(() => receiver.all.length >= 2, 'two tries')
+  const erased = await clinic.ask('POST', '/Observation/erased/$expunge')
+  assert.is(erased.status, 200, erased.text)
+  const tried = receiver.all.length
+  receiver.answer = { status: 200 }
+  await clinic.pass(() => receiver.taken.length === 1, 'the notification')
+  const sent = receiver.all.slice(tried).map(({ url, body }) => `${url} ${body}`)
+  assert.not.ok(
+    sent.some((one) => one.includes('erased')),
+    sent.join(),
+  )
+  assert.ok(sent.at(-1)?.includes('/Observation/kept'))
   await clinic.stop()
   await receiver.close()
 })

@@ -35,6 +35,24 @@ const closed = async (client: SyncClient): Promise<number | undefined> => {
   return client.closed?.code
 }
 
+test('a parameter in the URL is refused, also a token', async () => {
+  const { clinic, address } = await place()
+  for (const query of ['x=1', 'access_token=secret', 'query=Patient']) {
+    const asked = await fetch(`${address}/sync?${query}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"queries":[{"id":"a","query":"Patient"}]}',
+    })
+    const outcome = await asked.text()
+    assert.is(asked.status, 400, outcome)
+    assert.ok(outcome.includes(query.split('=')[0] as string) && !outcome.includes('secret'), outcome)
+    const socket = new WebSocket(`${address.replace('http', 'ws')}/sync?${query}`)
+    const [error] = (await once(socket, 'error')) as [Error]
+    assert.match(error.message, '400')
+  }
+  await clinic.stop()
+})
+
 test('a stop closes WebSockets with 1001, and ends events with a last one that says so', async () => {
   const { clinic, address } = await place()
   const client = await openSync(address)

@@ -1,16 +1,13 @@
 /** `server terminology load`: releases of SNOMED CT and LOINC in their formats, what becomes of them, and what is refused. */
 // database: sqlite and postgres, as one in memory ends with the command
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import database from '../../../plugins/database/index.ts'
 import { Database, sql } from '../../../plugins/database/service.ts'
-import terminology from '../../../plugins/terminology/index.ts'
-import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
-import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { createLoadWorld, expanded, loadPlugins, type ReleaseFiles } from '../../support/load-world.ts'
 import { LOINC, loincRelease } from '../../support/loinc-release.ts'
-import { serverWith, type TestServer } from '../../support/server-with.ts'
+import type { TestServer } from '../../support/server-with.ts'
 import {
   BONE,
   DISORDER,
@@ -22,66 +19,18 @@ import {
   snomedRelease,
   WRIST,
 } from '../../support/snomed-release.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
-import { createWorld, type Ran } from '../../support/world.ts'
-import { zip } from '../../support/zip.ts'
+import { createWorld } from '../../support/world.ts'
 
 type Json = Record<string, any>
-type Files = Readonly<Record<string, string>>
 
-const plugins = [database, stubDefinitions('all'), ...fhirPlugins, terminology]
-const place = createWorld()
+const { folder, choice, run, folderOf, zipOf, loaded, withServer, begin, end, remove } = createLoadWorld()
 const EDITION = `${SNOMED}/900000000000207008`
 const VERSION = `${EDITION}/version/20260101`
-let fresh: FreshDatabase
-let releases = 0
 
-const settings = (): Json => fresh.settings
-const choice = (): readonly string[] => {
-  const { kind, sqlite_path, postgres_url } = settings().database as Json
-  return kind === 'sqlite' ? ['--sqlite', sqlite_path] : ['--postgres', postgres_url]
-}
-const run = (...args: readonly string[]): Promise<Ran> =>
-  createWorld({ plugins, folder: place.folder, argv: ['terminology', 'load', ...args, ...choice()] }).run()
-/** Puts files into a folder of their own. */
-const folderOf = (files: Files): string => {
-  releases += 1
-  const folder = join(place.folder, `release${releases}`)
-  for (const [path, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true })
-    writeFileSync(join(folder, path), content)
-  }
-  return folder
-}
-const zipOf = (files: Files): string => {
-  releases += 1
-  const path = join(place.folder, `release${releases}.zip`)
-  writeFileSync(path, zip(files))
-  return path
-}
-const loaded = async (...args: readonly string[]): Promise<string> => {
-  const { code, stdout, stderr } = await run(...args)
-  assert.is(code, 0, stderr)
-  return stdout
-}
-const withServer = async (work: (server: TestServer) => Promise<void>): Promise<void> => {
-  const server = await serverWith({ plugins, settings: { ...settings(), conformance: { update_as_create: true } } })
-  try {
-    await work(server)
-  } finally {
-    await server.stop()
-  }
-}
 const get = async (server: TestServer, url: string): Promise<Json> => {
   const { statusCode, body } = await server.inject(url)
   assert.is(statusCode, 200, `${url}: ${body}`)
   return JSON.parse(body) as Json
-}
-/** Codes of the value set, or why it has none. */
-const expanded = async (server: TestServer, url: string): Promise<string> => {
-  const answer = await server.inject(`/ValueSet/$expand?url=${encodeURIComponent(url)}`)
-  if (answer.statusCode !== 200) return `${answer.statusCode} ${answer.json<Json>().issue[0].diagnostics}`
-  return (answer.json<Json>().expansion.contains ?? []).map(({ code }: Json) => code).join(' ')
 }
 const composed = async (server: TestServer, ...filter: readonly Json[]): Promise<string> => {
   const system = filter[0]?.property === 'concept' ? SNOMED : LOINC
@@ -119,12 +68,9 @@ const rowsOf = async (server: TestServer): Promise<string> =>
     .map(({ name, state, size }) => `${name} ${state} ${size}`)
     .join('; ')
 
-test.before.each(async () => {
-  fresh = await chosenKind.fresh(plugins)
-  await (await serverWith({ settings: settings(), plugins })).stop()
-})
-test.after.each(() => fresh.remove())
-test.after(() => place.remove())
+test.before.each(begin)
+test.after.each(end)
+test.after(() => remove())
 
 test('a zip of SNOMED CT is looked up, validated, subsumed and expanded as its page in R4 says', async () => {
   const stdout = await loaded(zipOf(snomedRelease()))
@@ -305,6 +251,9 @@ test('several packages are one edition, of whose components the newest count', a
         : text.replace('Handgelenksbruch', 'Bruch des Handgelenks'),
     ]),
   )
+  const relations = Object.keys(extension).find((path) => /sct2_Relationship/.test(path)) as string
+  extension[relations] +=
+    `2009991\t20260301\t1\t11000999104\t${RETIRED}\t${DISORDER}\t0\t116680003\t900000000000011006\t900000000000451002\r\n`
   const dependencies =
     'id\teffectiveTime\tactive\tmoduleId\trefsetId\treferencedComponentId\tsourceEffectiveTime\ttargetEffectiveTime\r\n'
   extension['x/der2_ssRefset_ModuleDependencySnapshot_XX_20260301.txt'] =
@@ -322,7 +271,7 @@ test('wrong files are refused with file and line, and --dry-run says what would 
   const [concepts = '', relations = ''] = [/sct2_Concept_Snapshot/, /sct2_Relationship/].map((pattern) =>
     Object.keys(snomed).find((one) => pattern.test(one)),
   )
-  const changed = (path: string, from: string | RegExp, to: string): Files => ({
+  const changed = (path: string, from: string | RegExp, to: string): ReleaseFiles => ({
     ...snomed,
     [path]: (snomed[path] as string).replace(from, to),
   })
@@ -330,8 +279,8 @@ test('wrong files are refused with file and line, and --dry-run says what would 
   const loinc = loincRelease()
   const terms = 'Loinc_2.80/LoincTable/Loinc.csv'
   const answers = 'Loinc_2.80/AccessoryFiles/AnswerFile/AnswerList.csv'
-  const json = (text: string): Files => ({ 'made.json': text })
-  const CASES: readonly (readonly [Files, RegExp])[] = [
+  const json = (text: string): ReleaseFiles => ({ 'made.json': text })
+  const CASES: readonly (readonly [ReleaseFiles, RegExp])[] = [
     [
       changed(concepts, 'definitionStatusId', 'somethingElse'),
       /Concept_Snapshot\S+, line 1: the heading lacks definitionStatusId; it is "id, /,
@@ -384,8 +333,8 @@ test('wrong files are refused with file and line, and --dry-run says what would 
     assert.is(code, 2, String(message))
     assert.match(stderr, message)
   }
-  assert.match((await run(join(place.folder, 'none.zip'))).stderr, /none\.zip cannot be read: ENOENT/)
-  const broken = join(place.folder, 'broken.zip')
+  assert.match((await run(join(folder, 'none.zip'))).stderr, /none\.zip cannot be read: ENOENT/)
+  const broken = join(folder, 'broken.zip')
   writeFileSync(broken, 'PK no zip')
   assert.is((await run(broken)).code, 2)
   assert.is((await run()).code, 2)
@@ -401,7 +350,7 @@ test('a load that is interrupted leaves nothing in use and goes on where it was'
   const file = join(folderOf({ 'made.json': JSON.stringify(system) }), 'made.json')
   // It is stopped from outside by an end of its output in the middle.
   const world = createWorld({
-    ...{ plugins, folder: place.folder, argv: ['terminology', 'load', file, ...choice()], terminal: true },
+    ...{ plugins: loadPlugins, folder, argv: ['terminology', 'load', file, ...choice()], terminal: true },
     onWrite(_test, text) {
       if (text.includes('(1000 of')) throw new Error('the terminal is gone')
     },

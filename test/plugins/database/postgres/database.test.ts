@@ -264,4 +264,15 @@ test('where the server would not wait for the disk, our sessions do', async () =
   await one.stop()
 })
 
+test('where the database has another isolation as its default, our transactions have the one they need', async () => {
+  await server.createDatabase('isolated')
+  await server.admin("ALTER DATABASE isolated SET default_transaction_isolation = 'serializable'")
+  const one = await start('isolated')
+  const shown = sql('t.isolation', "SELECT current_setting('transaction_isolation') AS level")
+  const own = one.get(Database)
+  assert.equal(await own.get(shown, []), { level: 'read committed' })
+  assert.equal(await own.transact((transaction) => transaction.get(shown, [])), { level: 'read committed' })
+  await one.stop()
+})
+
 test.run()

@@ -153,6 +153,15 @@ test('a gap of the feed drops what is kept, versions by number too', () => {
   assert.is(shown(), undefined)
 })
 
+test('a gap of the feed drops what nobody has written meanwhile', () => {
+  const { kept, shown, read, gap } = open()
+  read(1)
+  assert.is(shown(), 1)
+  gap(2)
+  assert.is(shown(), undefined)
+  assert.is(kept.getVersion(1, 1), undefined)
+})
+
 test('a search keeps no version that is being written, as it may not be on disk', () => {
   const { kept, write } = open()
   const end = write(2)

@@ -1,0 +1,103 @@
+/** The fences of the writer lease on PostgreSQL: who may commit, who may answer, and who may answer from memory. */
+import type { Fence } from './fence.ts'
+
+export const LEASE_FENCES: readonly Fence[] = [
+  {
+    name: 'the statement before COMMIT compares the epoch',
+    file: 'plugins/database/postgres/fence.ts',
+    check: 'WHERE one = 1 AND epoch = ? RETURNING',
+    planted: 'WHERE one = 1 AND epoch >= ? RETURNING',
+    test: 'test/plugins/database/postgres/fence.test.ts',
+  },
+  {
+    name: 'a server refuses requests while its lease is not confirmed',
+    file: 'plugins/database/database-plugin.ts',
+    check: 'gate(() => (late.opened?.mayAnswer() === false ? errors.LeaseUnconfirmed() : undefined))',
+    planted: 'gate(() => undefined)',
+    test: 'test/server/cluster/clocks.test.ts',
+  },
+  {
+    name: 'a batch refuses its other entries once the lease is not confirmed',
+    file: 'plugins/database/lazy-database.ts',
+    check: 'if (opened?.mayAnswer() === false) throw LeaseUnconfirmed()',
+    planted: '',
+    test: 'test/server/cluster/batch-after-lease.test.ts',
+  },
+  {
+    name: '/readyz says that the lease is not confirmed',
+    file: 'plugins/database/database-plugin.ts',
+    check: "readiness('the watermark cannot be recorded', async () => late.opened?.mayAnswer() ?? true)",
+    planted: "readiness('the watermark cannot be recorded', async () => true)",
+    test: 'test/server/cluster/database-faults.test.ts',
+  },
+  {
+    name: 'a confirmed beat is good for four seconds',
+    file: 'plugins/database/lease/tenure.ts',
+    check: 'return monotonic < until && ',
+    planted: 'return ',
+    test: 'test/plugins/database/lease-rules.test.ts',
+  },
+  {
+    name: 'a beat is not good any more on a machine that was suspended',
+    file: 'plugins/database/lease/tenure.ts',
+    check: ' && clock.now() - monotonic - ahead < times.suspended',
+    planted: '',
+    test: 'test/plugins/database/lease-rules.test.ts',
+  },
+  {
+    name: 'the lease is valid only while a beat is good',
+    file: 'plugins/database/lease/hold-lease.ts',
+    check: "isValid: () => state === 'held' && tenure.isValid(),",
+    planted: "isValid: () => state === 'held',",
+    test: 'test/server/cluster/clocks.test.ts',
+  },
+  {
+    name: 'only the sole writer shows a version from memory',
+    file: 'plugins/storage/cache/consistent-version-cache.ts',
+    check: 'return version !== undefined && isSole() ? version : undefined',
+    planted: 'return version',
+    test: 'test/server/cluster/memory-of-writer.test.ts',
+  },
+  {
+    name: 'only the sole writer shows a page from memory',
+    file: 'plugins/search/fast/page-cache.ts',
+    check: 'changes.isUnchanged(page.keys, page.changes) &&\n        changes.isSole()',
+    planted: 'changes.isUnchanged(page.keys, page.changes)',
+    test: 'test/server/cluster/memory-of-writer.test.ts',
+  },
+  {
+    name: 'a server whose beats have no connection is not the sole writer',
+    file: 'plugins/database/lease/hold-lease.ts',
+    check: "isSole: () => state === 'held' && port !== undefined && epoch > 0 && tenure.isValid(),",
+    planted: "isSole: () => state === 'held' && epoch > 0 && tenure.isValid(),",
+    test: 'test/server/cluster/memory-of-writer.test.ts',
+  },
+  {
+    name: 'a server whose last beat is too old is not the sole writer',
+    file: 'plugins/database/lease/hold-lease.ts',
+    check: "isSole: () => state === 'held' && port !== undefined && epoch > 0 && tenure.isValid(),",
+    planted: "isSole: () => state === 'held' && port !== undefined && epoch > 0,",
+    test: 'test/server/cluster/memory-of-writer.test.ts',
+  },
+  {
+    name: 'a server without the lease is not the sole writer',
+    file: 'plugins/database/postgres/database.ts',
+    check: 'isSole: () => lease?.isSole() === true,',
+    planted: 'isSole: () => true,',
+    test: 'test/server/cluster/memory-of-writer.test.ts',
+  },
+  {
+    name: 'a gap of the feed empties the versions in memory',
+    file: 'plugins/storage/cache/consistent-version-cache.ts',
+    check: '      cache.clear()\n      marks.forget(epoch)\n',
+    planted: '      marks.forget(epoch)\n',
+    test: 'test/plugins/storage/cache/consistent-version-cache.test.ts',
+  },
+  {
+    name: 'a change with an unknown outcome keeps its resource out of memory',
+    file: 'plugins/storage/cache/consistent-version-cache.ts',
+    check: "if (outcome === 'unknown') return marks.lose(key)",
+    planted: '',
+    test: 'test/server/cluster/memory-of-writer.test.ts',
+  },
+]
