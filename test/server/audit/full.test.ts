@@ -22,6 +22,8 @@ test('reads go on until 10,000 events wait, then are 503; a stop says how many w
     const answer = await server.inject(url)
     if (answer.statusCode === 503) refused = answer
     else assert.is(answer.statusCode, 200)
+    // Requests that are injected do not wait for sockets, and the answer that confirms the writer lease comes through one.
+    if (passed % 100 === 0) await new Promise(setImmediate)
   }
   assert.ok(passed >= KEPT && passed <= KEPT + 2, `${passed} passed`)
   assertRefused(refused!, { status: 503, code: 'transient' }, 'one too many')
