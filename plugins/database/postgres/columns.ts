@@ -21,6 +21,16 @@ interface Column {
 
 const readText: Read = (bytes, start, end) => bytes.toString('utf8', start, end)
 
+/**
+ * Copied, and not into the pool of small buffers: a body that is cached would keep all of the chunk, or of its part of the pool, in
+ * memory.
+ */
+const readBytes: Read = (bytes, start, end) => {
+  const own = Buffer.allocUnsafeSlow(end - start)
+  bytes.copy(own, 0, start, end)
+  return own
+}
+
 /** A Number while it is exact, a BigInt beyond. */
 const readInt8: Read = (bytes, start) => {
   const number = bytes.readInt32BE(start) * 2 ** 32 + bytes.readUInt32BE(start + 4)
@@ -30,8 +40,7 @@ const readInt8: Read = (bytes, start) => {
 // By pg_type.oid. https://www.postgresql.org/docs/17/catalog-pg-type.html
 const BINARY: ReadonlyMap<number, Read> = new Map<number, Read>([
   [16, (bytes, start) => bytes[start] === 1], // bool
-  // Copied: otherwise the much larger chunk around it would stay in memory as long as the body.
-  [17, (bytes, start, end) => Buffer.from(bytes.subarray(start, end))], // bytea
+  [17, readBytes], // bytea
   [20, readInt8],
   [21, (bytes, start) => bytes.readInt16BE(start)], // int2
   [23, (bytes, start) => bytes.readInt32BE(start)], // int4

@@ -275,4 +275,13 @@ test('where the database has another isolation as its default, our transactions 
   await one.stop()
 })
 
+test('bytes that are read have memory of their own, so that a cached body keeps nothing else in memory', async () => {
+  await server.createDatabase('bytes')
+  const one = await start('bytes')
+  const found = await one.get(Database).get<{ body: Buffer }>(sql('t.bytes', "SELECT '\\x010203'::bytea AS body"), [])
+  assert.equal([...found!.body], [1, 2, 3])
+  assert.is(found!.body.buffer.byteLength, 3)
+  await one.stop()
+})
+
 test.run()
