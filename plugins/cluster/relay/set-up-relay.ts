@@ -10,9 +10,9 @@ import { createRelay, type RelayRequest } from './relay-requests.ts'
 export interface SetUpRelayParts extends Pick<Host, 'hooks' | 'clock' | 'random'> {
   /** URL of the primary, of a replica; undefined on a server that makes changes itself. */
   readonly primaryUrl: string | undefined
-  /** A key of the database for a purpose. Throws before `hasKeys`. */
+  /** A key of the database for a purpose. Throws while `hasKeys` is false. */
   readonly keyFor: (purpose: string) => Buffer
-  /** Whether the database is open. Without it, it always is. */
+  /** Whether the database is open. Left out where it always is. */
   readonly hasKeys?: () => boolean
   /** Without one there is no X-Snapshot. */
   readonly source: SnapshotSource | undefined

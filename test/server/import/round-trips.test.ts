@@ -10,10 +10,10 @@ import importing from '../../../plugins/import/index.ts'
 import { Importing } from '../../../plugins/import/service.ts'
 import { temporaryFolder } from '../../support/database-kinds.ts'
 import { type Postgres, startPostgres } from '../../support/postgres.ts'
+import { countTrips } from '../../support/round-trips.ts'
 import { basic } from '../../support/server-with.ts'
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 
-const SYNC = Buffer.from([0x53, 0, 0, 0, 4])
 const RECORDS = 200 // of one transaction
 const MAX_TRIPS = 40 // the transaction, its keys, the notes of the file, and what the server asks in the background
 
@@ -53,20 +53,13 @@ const write = (name: string, prefix: string, content: object = {}): string => {
 const run = (path: string) =>
   kernel.get(Importing).run({ paths: [path], isDryRun: false, isAgain: false, parallel: 4 }, {})
 
-const countTrips = (): number => {
-  const sent = proxy.taken()
-  let found = 0
-  for (let at = sent.indexOf(SYNC); at !== -1; at = sent.indexOf(SYNC, at + 1)) found += 1
-  return found
-}
-
 test('the resources of a batch that are new are not looked for one by one', async () => {
   // The first import prepares its statements.
   await run(write('first.ndjson', 'a'))
   const path = write('second.ndjson', 'b')
   proxy.taken()
   assert.is((await run(path)).resources, RECORDS)
-  const trips = countTrips()
+  const trips = countTrips(proxy)
   assert.ok(trips < MAX_TRIPS, `${trips} round trips`)
 })
 

@@ -6,11 +6,11 @@ import { createKernel, type Kernel } from '../../../kernel/index.ts'
 import audit from '../../../plugins/audit/index.ts'
 import references from '../../../plugins/references/index.ts'
 import { type Postgres, startPostgres } from '../../support/postgres.ts'
+import { countTrips } from '../../support/round-trips.ts'
 import { basic } from '../../support/server-with.ts'
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { until } from '../../support/until.ts'
 
-const SYNC = Buffer.from([0x53, 0, 0, 0, 4])
 const WAIT_MS = 5_000 // five beats
 
 let postgres: Postgres
@@ -43,12 +43,6 @@ const post = (type: string, more: object = {}) =>
   })
 const observe = (subject: string) =>
   post('Observation', { status: 'final', code: { text: 'x' }, subject: { reference: subject } })
-const countTrips = (): number => {
-  const sent = proxy.taken()
-  let found = 0
-  for (let at = sent.indexOf(SYNC); at !== -1; at = sent.indexOf(SYNC, at + 1)) found += 1
-  return found
-}
 
 test('a create with a reference, its rows, its audit event and its COMMIT are one round trip', async () => {
   const { id } = (await post('Patient')).json() as { id: string }
@@ -58,7 +52,7 @@ test('a create with a reference, its rows, its audit event and its COMMIT are on
   const oneTrip = async (): Promise<boolean> => {
     proxy.taken()
     assert.is((await observe(`Patient/${id}`)).statusCode, 201)
-    trips.push(countTrips())
+    trips.push(countTrips(proxy))
     return trips.at(-1) === 1
   }
   await until(oneTrip, WAIT_MS, 'a create of one round trip').catch(() => assert.unreachable(trips.join(' ')))

@@ -179,12 +179,12 @@ test('a few terms that only other files name are left out with a note', async ()
   const codes = Array.from({ length: 198 }, (_, n) => `${20_000 + n}-0`)
   const term = (code: string): string => `ACTIVE,${code},Made,MCnc,Pt,Bld,Qn,,CHEM,2.80,,1,,,,Made ${code},,1.0,\r\n`
   const below = (code: string): string => `LP2000-2.LP2001-0,3,LP2001-0,${code},Made\r\n`
-  const release = (...strays: readonly string[]): ReleaseFiles => ({
+  const release = (...absent: readonly string[]): ReleaseFiles => ({
     ...loinc,
     [TERMS]: textOf(loinc, TERMS) + codes.map(term).join(''),
-    [HIERARCHY]: textOf(loinc, HIERARCHY) + [...codes, ...strays].map(below).join(''),
-    [PART_LINKS]: `${textOf(loinc, PART_LINKS)}${strays[0]},-,LP1002-9,Bld,${LOINC},SYSTEM,Primary,${LOINC}/property/SYSTEM\r\n`,
-    [ANSWER_LINKS]: `${textOf(loinc, ANSWER_LINKS)}${strays[0]},-,LL1001-8,Made answers,NORMATIVE,\r\n`,
+    [HIERARCHY]: textOf(loinc, HIERARCHY) + [...codes, ...absent].map(below).join(''),
+    [PART_LINKS]: `${textOf(loinc, PART_LINKS)}${absent[0]},-,LP1002-9,Bld,${LOINC},SYSTEM,Primary,${LOINC}/property/SYSTEM\r\n`,
+    [ANSWER_LINKS]: `${textOf(loinc, ANSWER_LINKS)}${absent[0]},-,LL1001-8,Made answers,NORMATIVE,\r\n`,
   })
   await refused(
     release('9001-0', '9002-0', '9003-0'),
