@@ -1,13 +1,17 @@
-/** Counts round trips to PostgreSQL in the bytes that a proxy has passed on: each one ends with the message Sync. */
+/** Counts round trips to PostgreSQL in what is sent to it. */
 import type { TcpProxy } from './tcp-proxy.ts'
 
-// https://www.postgresql.org/docs/17/protocol-message-formats.html
-const SYNC = Buffer.from([0x53, 0, 0, 0, 4])
+/**
+ * The message that ends a group of messages, wherever TCP splits it.
+ * https://www.postgresql.org/docs/17/protocol-message-formats.html
+ */
+export const SYNC = Buffer.from([0x53, 0, 0, 0, 4])
 
-/** The number of round trips since the last call. */
-export const countTrips = (proxy: Pick<TcpProxy, 'taken'>): number => {
-  const sent = proxy.taken()
-  let found = 0
-  for (let at = sent.indexOf(SYNC); at !== -1; at = sent.indexOf(SYNC, at + 1)) found += 1
-  return found
+export const countSyncs = (sent: Buffer): number => {
+  let count = 0
+  for (let at = sent.indexOf(SYNC); at !== -1; at = sent.indexOf(SYNC, at + 1)) count += 1
+  return count
 }
+
+/** Round trips since the proxy was last asked what it has passed on. */
+export const countTrips = (proxy: Pick<TcpProxy, 'taken'>): number => countSyncs(proxy.taken())

@@ -5,11 +5,11 @@ import { createKernel, definePlugin, type Kernel } from '../../../../kernel/inde
 import database from '../../../../plugins/database/index.ts'
 import { type CommitParticipant, Database, sql } from '../../../../plugins/database/service.ts'
 import { type Postgres, startPostgres } from '../../../support/postgres.ts'
+import { countSyncs } from '../../../support/round-trips.ts'
 import { startTcpProxy, type TcpProxy } from '../../../support/tcp-proxy.ts'
 import { until } from '../../../support/until.ts'
 
 const MANY = 60
-const SYNC = Buffer.from([0x53, 0, 0, 0, 4])
 
 const notes = definePlugin({
   name: 'notes',
@@ -73,12 +73,6 @@ const keyOf = (work: Promise<unknown>): Promise<string> =>
     () => 'done',
     (error) => error.key ?? error.code ?? error.message,
   )
-const countSyncs = (bytes: Buffer): number => {
-  let count = 0
-  for (let at = bytes.indexOf(SYNC); at !== -1; at = bytes.indexOf(SYNC, at + 1)) count += 1
-  return count
-}
-
 /** Numbers what it is given without gaps, as if nobody else did. */
 const createLines = () => {
   let known: number | undefined

@@ -5,6 +5,7 @@ import { createKernel, definePlugin, type Kernel } from '../../../../kernel/inde
 import database from '../../../../plugins/database/index.ts'
 import { Database, sql, type Transaction } from '../../../../plugins/database/service.ts'
 import { type Postgres, startPostgres } from '../../../support/postgres.ts'
+import { countTrips, SYNC } from '../../../support/round-trips.ts'
 import { startTcpProxy, type TcpProxy } from '../../../support/tcp-proxy.ts'
 import { until } from '../../../support/until.ts'
 
@@ -29,7 +30,6 @@ const lock = sql('test.lock', 'SELECT text FROM note WHERE id = ? FOR UPDATE')
 const count = sql('test.count', 'SELECT count(*) AS count FROM note')
 const fail = sql('test.fail', 'SELECT fail(?)')
 const clear = sql('test.clear', 'TRUNCATE note, part')
-const SYNC = Buffer.from([0x53, 0, 0, 0, 4]) // what ends a group of messages, wherever TCP splits it
 
 let server: Postgres
 let proxy: TcpProxy
@@ -75,10 +75,7 @@ const roundTrips = async (work: (transaction: Transaction) => Promise<unknown>):
     proxy.taken()
     await db.transact(work)
   }
-  const sent = proxy.taken()
-  let found = 0
-  for (let at = sent.indexOf(SYNC); at !== -1; at = sent.indexOf(SYNC, at + 1)) found += 1
-  return found
+  return countTrips(proxy)
 }
 const keyOf = (work: unknown): Promise<string> =>
   Promise.resolve(work).then(
