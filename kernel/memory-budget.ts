@@ -6,14 +6,16 @@ import { totalmem } from 'node:os'
 
 const MIB = 1024 * 1024
 /** Where memory_bytes is not set: enough for some thousand requests in a second. */
-const USUAL_BYTES = 512 * MIB
+const DEFAULT_BYTES = 448 * MIB
+/** What the shares of caches are stated of. */
+const SHARES_OF = 512 * MIB
 /** Of the limit of a container or the memory of a machine that has less: the rest is for the system's page cache. */
 const OF_LIMIT = 0.75
 
 export interface MemoryBudget {
   /** Bytes of the whole process. */
   readonly bytes: number
-  /** Bytes that a cache may take, which is given `usual` bytes of 512 MB; `least` and `most` bound it. */
+  /** Bytes that a cache may take, which is given `usual` bytes of 512 MiB; `least` and `most` bound it. */
   share(usual: number, bounds?: { readonly least?: number; readonly most?: number }): number
 }
 
@@ -23,11 +25,11 @@ export const memoryLimit = (constrained = process.constrainedMemory(), machine =
   constrained > 0 ? Math.min(constrained, machine) : machine
 
 export const createMemoryBudget = (asked: number | undefined, limit = memoryLimit()): MemoryBudget => {
-  const bytes = asked ?? Math.min(USUAL_BYTES, Math.floor(limit * OF_LIMIT))
+  const bytes = asked ?? Math.min(DEFAULT_BYTES, Math.floor(limit * OF_LIMIT))
   return {
     bytes,
     share: (usual, { least = 0, most = Number.POSITIVE_INFINITY } = {}) =>
-      Math.min(Math.max(Math.floor((usual / USUAL_BYTES) * bytes), least), most),
+      Math.min(Math.max(Math.floor((usual / SHARES_OF) * bytes), least), most),
   }
 }
 
