@@ -35,7 +35,7 @@ export interface HouseOptions {
   /** Let its threads use every core. */
   readonly unbound?: boolean
   /** The file in `process/` that starts it. */
-  readonly process?: 'house' | 'together' | 'untraced'
+  readonly process?: 'house' | 'together' | 'untraced' | 'feed-times'
 }
 
 /** Starts it with its defaults, on SQLite in a file; resolves when it is ready. */
@@ -43,7 +43,7 @@ export const startHouse = async (
   bench: Pick<Bench, 'cores'>,
   place: Place,
   options: HouseOptions = {},
-): Promise<House> => {
+): Promise<House & Pick<Subject, 'ask'>> => {
   const { settings = {}, unbound = false, process = 'house' } = options
   const subject: Subject = startSubject(process, {
     cores: bench.cores,
@@ -56,8 +56,8 @@ export const startHouse = async (
       server: { bind: '127.0.0.1:0', ...settings.server },
       database: { kind: 'sqlite', sqlite_path: place.sqlitePath, ...settings.database },
     })
-    const { cpu, turns, profile, stop } = subject
-    return { address, cpu, turns, profile, stop }
+    const { ask, cpu, turns, profile, stop } = subject
+    return { address, ask, cpu, turns, profile, stop }
   } catch (error) {
     await subject.stop()
     throw error

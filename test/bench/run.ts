@@ -14,6 +14,7 @@ import { disk } from './figures/disk.ts'
 import { feed } from './figures/feed.ts'
 import { hooks } from './figures/hooks.ts'
 import { importing } from './figures/import.ts'
+import { lease } from './figures/lease.ts'
 import { lock } from './figures/lock.ts'
 import { peer } from './figures/peer.ts'
 import { postgres } from './figures/postgres.ts'
@@ -45,6 +46,7 @@ const FIGURES: readonly Figure[] = [
   memory,
   postgres,
   feed,
+  lease,
   relay,
   lock,
   postgresTrail,

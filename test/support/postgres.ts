@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { openHome, SUPERUSER, serverEnvironment } from './postgres-home.ts'
 import { readProcessTree } from './process-tree.ts'
+import { treeCpu } from './tree-cpu.ts'
 import { until } from './until.ts'
 
 /** PEM texts. Client certificates are checked against `ca`. */
@@ -56,6 +57,8 @@ export interface Postgres {
   thaw(): void
   /** What the server has logged. */
   log(): string
+  /** Seconds of CPU time of all its processes; undefined where there is no /proc. */
+  cpu(): number | undefined
   stop(): Promise<void>
 }
 
@@ -180,6 +183,7 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
     freeze: () => signalAll(family(), 'SIGSTOP'),
     thaw: () => signalAll(family(), 'SIGCONT'),
     log: () => output,
+    cpu: () => (running?.pid === undefined ? undefined : treeCpu(running.pid)),
     async stop() {
       await halt('fast')
       await home.removeRoom(room)

@@ -1,5 +1,5 @@
 /**
- * CPU time of this process, of the processes it started and that still run, and of those that have ended: from /proc.
+ * CPU time of a process, of the processes it started and that still run, and of those that have ended: from /proc.
  * Beside the time that a file of tests took it tells how long the file waited.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -31,12 +31,12 @@ const readAll = (): ReadonlyMap<number, Known> => {
   return all
 }
 
-/** Seconds, of this process and of all that it started; undefined where there is no /proc. */
-export const treeCpu = (): number | undefined => {
+/** Seconds, of a process, this one where it is not said, and of all that it started; undefined where there is no /proc. */
+export const treeCpu = (root = process.pid): number | undefined => {
   if (!existsSync('/proc/self/stat')) return undefined
   const all = readAll()
   const isOurs = (pid: number): boolean => {
-    if (pid === process.pid) return true
+    if (pid === root) return true
     const parent = all.get(pid)?.parent
     return parent !== undefined && parent > 1 && isOurs(parent)
   }
