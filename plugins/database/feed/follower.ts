@@ -95,7 +95,9 @@ export const startFollower = async (parts: FollowerParts, signal?: AbortSignal):
   }
   const lookAll = async (): Promise<void> => {
     try {
-      port ??= await open()
+      port ??= await open(at === undefined ? signal : undefined)
+      // From here on commits have rows, so the first look misses none.
+      if (at === undefined) await attend(port)
       while (await lookOnce(port));
       await attend(port)
       isAway = false
@@ -120,13 +122,10 @@ export const startFollower = async (parts: FollowerParts, signal?: AbortSignal):
     return looks.fresh()
   }
 
-  port = await open(signal)
   try {
-    // From here on commits have rows, so a look after it misses none.
-    await attend(port)
-    await lookOnce(port)
+    await looks.fresh()
   } catch (error) {
-    port.close()
+    await looks.stop()
     throw error
   }
   const polls = every(clock, POLL_MS, looks.fresh, () => undefined)
