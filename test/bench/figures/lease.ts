@@ -9,7 +9,7 @@ import type { Bench, Figure } from '../bench.ts'
 import { median } from '../compare.ts'
 import { createDice } from '../corpus/random.ts'
 import { type Body, makeBodies, seedPeople, toCreates } from '../corpus/seed.ts'
-import { createPlace, type Place, startHouse } from '../house.ts'
+import { createPlace, type Place as Folder, startHouse } from '../house.ts'
 import { type Interleaved, interleave } from '../interleave.ts'
 import { measure, profile } from '../measure.ts'
 import type { Interval } from '../median-interval.ts'
@@ -33,11 +33,11 @@ const STEADY = {
   shared_buffers: '1GB',
   checkpoint_timeout: '1h',
   max_wal_size: '16GB',
-  min_wal_size: '3GB',
+  min_wal_size: '2GB',
   bgwriter_lru_maxpages: '0',
 }
 const MEGABYTE_OF_LOG = "SELECT pg_logical_emit_message(false, '', repeat('x', 1000000))"
-const LOG_MEGABYTES = 2_500 // more than all turns write
+const LOG_MEGABYTES = 1_500 // more than all turns write
 
 type Side = 'without' | 'leased' | 'followed'
 const SIDES: readonly Side[] = ['without', 'leased', 'followed']
@@ -62,14 +62,22 @@ const settingsOn = (server: Postgres, name: string): Settings => ({
 
 const within = ({ low, high }: Interval): string => `${percent(low)} … ${percent(high)}`
 
-const start = async (bench: Bench, place: Place, server: Postgres, side: Side, bodies: readonly Body[]) => {
+interface Place {
+  readonly bench: Bench
+  readonly server: Postgres
+  /** A connection to the database of the side that is followed: another one for each turn would take time of it. */
+  readonly onlooker: pg.Client
+  readonly bodies: readonly Body[]
+}
+
+const start = async ({ bench, server, onlooker, bodies }: Place, folder: Folder, side: Side) => {
   const settings = settingsOn(server, side)
-  const house = await startHouse(bench, place, { settings, process: side === 'without' ? 'together' : 'house' })
+  const house = await startHouse(bench, folder, { settings, process: side === 'without' ? 'together' : 'house' })
   const requests = toCreates(house.address, bodies)
   let at = 0
   const next = () => requests[at++ % requests.length] as Buffer
   const logged = async (): Promise<number> =>
-    Number((await server.admin("SELECT pg_current_wal_lsn() - '0/0' AS bytes"))[0]?.bytes)
+    Number((await onlooker.query("SELECT pg_current_wal_lsn() - '0/0' AS bytes")).rows[0].bytes)
   /** So many creates. */
   const turn = async (creates = CREATES): Promise<Measured> => {
     const log = await logged()
@@ -103,24 +111,22 @@ const report = (bench: Bench, { turns, ratio }: Interleaved<Side, Measured>, one
   })
 }
 
-const measureAll = async (bench: Bench, server: Postgres, places: readonly Place[]): Promise<void> => {
+const measureAll = async (bench: Bench, server: Postgres, folders: readonly Folder[]): Promise<void> => {
   await server.createDatabase(FILLED)
   bench.say('installing packages')
-  const filling = await startHouse(bench, places[0] as Place, { settings: settingsOn(server, FILLED) })
+  const filling = await startHouse(bench, folders[0] as Folder, { settings: settingsOn(server, FILLED) })
   const dice = createDice(2)
   const people = await seedPeople(filling.address, dice, PEOPLE).finally(() => filling.stop())
   const bodies = makeBodies(dice, people, BODIES)
   const started = new Map<Side, Awaited<ReturnType<typeof start>>>()
   const turnOf = (side: Side, creates?: number) => started.get(side)!.turn(creates)
-  let followed: pg.Client | undefined
-  const follow = async (): Promise<void> => void (await followed?.query(MEMBER))
+  for (const side of SIDES) await server.createDatabase(side, FILLED)
+  const onlooker = new pg.Client(server.url(undefined, 'followed'))
+  await onlooker.connect()
+  const follow = async (): Promise<void> => void (await onlooker.query(MEMBER))
   try {
-    for (const [at, side] of SIDES.entries()) {
-      await server.createDatabase(side, FILLED)
-      started.set(side, await start(bench, places[at] as Place, server, side, bodies))
-    }
-    followed = new pg.Client(server.url(undefined, 'followed'))
-    await followed.connect()
+    const place = { bench, server, onlooker, bodies }
+    for (const [at, side] of SIDES.entries()) started.set(side, await start(place, folders[at] as Folder, side))
     await follow()
     bench.say('creating, to compile')
     for (const side of SIDES) await turnOf(side, WARM)
@@ -138,7 +144,7 @@ const measureAll = async (bench: Bench, server: Postgres, places: readonly Place
       },
       follow,
     )
-    const { rows } = await followed.query('SELECT count(*)::int AS n FROM cluster_change')
+    const { rows } = await onlooker.query('SELECT count(*)::int AS n FROM cluster_change')
     if (rows[0].n === 0) throw new Error('the commits had no rows')
     report(bench, found, 'leased', 'without')
     report(bench, found, 'followed', 'leased')
@@ -146,7 +152,7 @@ const measureAll = async (bench: Bench, server: Postgres, places: readonly Place
     for (const side of SIDES)
       await profile(bench, `lease-${side}`, started.get(side)!.house, () => turnOf(side, PROFILED))
   } finally {
-    await followed?.end()
+    await onlooker.end()
     for (const { house } of started.values()) await house.stop()
   }
 }
@@ -157,11 +163,11 @@ export const lease: Figure = {
     'creates on PostgreSQL with the writer lease, and with a server that follows, against those without the lease',
   async run(bench: Bench) {
     const server = await startPostgres({ settings: STEADY })
-    const places = SIDES.map(() => createPlace())
+    const folders = SIDES.map(() => createPlace())
     try {
-      await measureAll(bench, server, places)
+      await measureAll(bench, server, folders)
     } finally {
-      for (const place of places) place.remove()
+      for (const folder of folders) folder.remove()
       await server.stop()
     }
   },
