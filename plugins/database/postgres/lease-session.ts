@@ -6,6 +6,7 @@ import type { Claimant, LeasePort, LeaseRow, MemberRow, Taken } from '../lease/l
 import type { Times } from '../lease/times.ts'
 import { askInTime } from './ask-in-time.ts'
 import { attend, dismiss } from './member-rows.ts'
+import { runSteps } from './run-steps.ts'
 import type { Session } from './session.ts'
 
 // Keys of the lock: arbitrary numbers, the same in every build. "rfhr", 1
@@ -70,12 +71,7 @@ export const createLeaseSession = ({ session, clock, newTerm, times }: LeaseSess
 
   const run = askInTime(session, clock, times.answer)
   /** Sent up to a hundred times a second: prepared, in one statement. */
-  const notify = (payload: string): Promise<unknown> =>
-    new Promise((resolve, reject) => {
-      session.exchanges.run([
-        { steps: [{ statement: notifyFollowers, params: [payload] }], settle: resolve, fail: reject },
-      ])
-    })
+  const notify = (payload: string) => runSteps(session, [{ statement: notifyFollowers, params: [payload] }])
   const codeOf = (error: unknown): string => String((error as { code?: unknown }).code)
 
   const begin = async (self: Claimant, where: string): Promise<Taken | undefined> => {

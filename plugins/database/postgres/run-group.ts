@@ -7,6 +7,7 @@ import { sql } from '../contract.ts'
 import type { Connector } from './client.ts'
 import { isReadOnly, isUnfit } from './failure.ts'
 import type { Pool } from './pool.ts'
+import { runSteps } from './run-steps.ts'
 import type { Session } from './session.ts'
 import type { BoundStatement, StatementResult } from './statement-group.ts'
 
@@ -77,7 +78,7 @@ export const createGroupRunner = ({
       signal.addEventListener('abort', cut)
       isAsking = true
       try {
-        const [result] = await run(lease.session, [{ statement: stateOf, params: [session.backend.processID] }])
+        const [result] = await runSteps(lease.session, [{ statement: stateOf, params: [session.backend.processID] }])
         return result?.rows[0]?.state === 'active' ? 'working' : 'idle'
       } finally {
         signal.removeEventListener('abort', cut)
@@ -121,7 +122,7 @@ export const createGroupRunner = ({
         watch(askMs)
       })
       watch(silenceMs)
-      run(session, steps).then(
+      runSteps(session, steps).then(
         (results) => end(() => resolve(results)),
         (error) =>
           end(() => {
@@ -132,6 +133,3 @@ export const createGroupRunner = ({
       )
     })
 }
-
-const run = (session: Session, steps: readonly BoundStatement[]): Promise<readonly StatementResult[]> =>
-  new Promise((resolve, reject) => session.exchanges.run([{ steps, settle: resolve, fail: reject }]))

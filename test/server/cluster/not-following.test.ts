@@ -17,8 +17,8 @@ import { until } from '../../support/until.ts'
 const STOPPED = 'the replica has stopped following the primary'
 const LIFELESS_S = 20
 const BLIND_S = 5
-/** In the text of a look for changes. */
-const LOOK = 'FROM cluster_mark m, cluster_lease l'
+/** In the messages of a look for changes: the name of a prepared statement. */
+const LOOK = 'feed.mark#'
 const SLACK_S = 6 // a look waits for the database, and a probe is good for a second
 
 test('it answers reads for 20 seconds without a sign of life, then nothing, and goes on with the next primary', async () => {
