@@ -11,25 +11,33 @@ export interface KnownTerms {
   clear(): void
 }
 
+interface KnownTerm {
+  readonly term: string
+  /** Made once: each change that is committed gets a place. */
+  readonly mark: string
+}
+
 export const createKnownTerms = (database: Pick<Database, 'get'>): KnownTerms => {
-  const terms = new Map<number, string>()
-  const of = async (epoch: number): Promise<string> => {
+  const terms = new Map<number, KnownTerm>()
+  const find = async (epoch: number): Promise<KnownTerm> => {
     const known = terms.get(epoch)
     if (known !== undefined) return known
     const found = await readEpoch(database, epoch)
     if (found === undefined) throw new Error(`the database has no epoch ${epoch}`)
-    terms.set(epoch, found.term)
-    return found.term
+    const { term } = found
+    const one = { term, mark: termMarkOf(term) }
+    terms.set(epoch, one)
+    return one
   }
   return {
-    of,
+    of: async (epoch) => (await find(epoch)).term,
     placeOf: async (epoch, spot) => ({
-      ...{ epoch, term: termMarkOf(await of(epoch)) },
+      ...{ epoch, term: (await find(epoch)).mark },
       ...{ seq: spot.seq, within: spot.within },
     }),
     async has({ epoch, term, seq }, current) {
       const known = terms.get(epoch)
-      if (epoch === current && known !== undefined) return termMarkOf(known) === term
+      if (epoch === current && known !== undefined) return known.mark === term
       const found = await readEpoch(database, epoch)
       return (
         found !== undefined && termMarkOf(found.term) === term && (found.lastSeq === undefined || seq <= found.lastSeq)

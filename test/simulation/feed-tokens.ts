@@ -2,6 +2,7 @@
  * X-Snapshot in a simulation of the feed: the code of the server makes the texts and judges them, by epochs that it reads from
  * the simulated database.
  */
+import { createSecretKey } from 'node:crypto'
 import type { Clock, RequestContext } from '../../kernel/index.ts'
 import { createKnownEpochs } from '../../plugins/cluster/snapshot/known-epochs.ts'
 import { createReadYourWrites } from '../../plugins/cluster/snapshot/read-your-writes.ts'
@@ -11,7 +12,7 @@ import type { SeededRandom } from '../fuzz/random.ts'
 import type { FeedDatabase } from './feed-database.ts'
 import type { SimulatedWorld } from './simulated-world.ts'
 
-const KEY = Buffer.alloc(32, 'snapshot')
+const KEY = createSecretKey(Buffer.alloc(32, 'snapshot'))
 const QUERY_MS = 15 // each way
 
 /** A text that an answer had, and what it was made for. */

@@ -1,4 +1,5 @@
 /** Servers for tests of relaying: a replica in front, and behind it a primary or what a test puts in its place. */
+import { createSecretKey, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +10,8 @@ import type { SnapshotSource } from '../../plugins/cluster/snapshot/snapshot-sou
 import { type ListeningKernel, listening } from './listening.ts'
 
 /** What both servers read from their database. */
-export const keyFor = (purpose: string): Buffer => Buffer.alloc(32, purpose)
+const secretFor = (purpose: string): Buffer => Buffer.alloc(32, purpose)
+export const keyFor = (purpose: string): KeyObject => createSecretKey(secretFor(purpose))
 
 export interface RoleOptions {
   readonly limits?: Partial<RelayLimits>
@@ -30,7 +32,7 @@ export const relayingAs = (
         ...{ hooks, clock, random, primaryUrl, source, hasKeys, limits: { ...RELAY_LIMITS, ...limits } },
         keyFor(purpose) {
           if (!hasKeys()) throw new Error('the database is not open')
-          return keyFor(purpose)
+          return secretFor(purpose)
         },
       }),
   })

@@ -2,7 +2,7 @@
  * The header X-Relay, by which a server of the cluster says of a request that it let it pass, and where it came from:
  * `<server> <milliseconds> <client address> <MAC>`. The MAC covers these, the method, the URL and the request id.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { isIP } from 'node:net'
 
 export const RELAY_HEADER = 'x-relay'
@@ -25,7 +25,7 @@ export interface Relayed {
   readonly address: string
 }
 
-export type MarkKey = Buffer
+export type MarkKey = KeyObject
 
 const macOf = (key: MarkKey, { server, at, address }: Relayed, { method, url, id }: MarkedRequest): string =>
   createHmac('sha256', key).update([server, at, address, method, url, id].join('\n')).digest('base64url')

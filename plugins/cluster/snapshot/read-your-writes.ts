@@ -2,6 +2,7 @@
  * X-Snapshot: an answer to a change says which state has the change, and a read that sends it back is answered from that
  * state or a newer one.
  */
+import type { KeyObject } from 'node:crypto'
 import type { Clock, Committed, RequestContext } from '../../../kernel/index.ts'
 import { SNAPSHOT_HEADER } from '../../fhir/service.ts'
 import { SnapshotAhead, SnapshotGone, SnapshotMalformed } from './errors.ts'
@@ -13,7 +14,7 @@ const WAIT_MS = 200 // milliseconds that a read waits here before it is sent on
 export interface ReadYourWritesParts {
   readonly source: SnapshotSource
   /** Known once the database is open. */
-  readonly key: () => Buffer
+  readonly key: () => KeyObject
   readonly clock: Clock
 }
 

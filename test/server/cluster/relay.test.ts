@@ -1,5 +1,6 @@
 /** A primary and a replica on one PostgreSQL, over HTTP: what goes to the primary, and what each of them counts and tells. */
 // database: postgres, the one kind that several processes share
+import { createSecretKey } from 'node:crypto'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type AnyPlugin, definePlugin } from '../../../kernel/index.ts'
@@ -259,7 +260,7 @@ test('tokens, clients and keys come from the primary; a redirect and cookies com
 })
 
 test('the primary asks for a token itself, also of what a replica let pass; and nobody else is a replica', async () => {
-  const key = primary.get(Searches).opened.search.registry.keyFor('relay')
+  const key = createSecretKey(primary.get(Searches).opened.search.registry.keyFor('relay'))
   const send = async (mark: string, more: Record<string, string> = {}) => {
     const headers = { 'content-type': 'application/fhir+json', 'x-request-id': 'by-hand', 'x-relay': mark, ...more }
     const body = JSON.stringify(patient('by hand'))
