@@ -17,7 +17,7 @@ import type { Settings } from '../plugins.ts'
 import { micros, percent, rate } from '../table.ts'
 
 const CONNECTIONS = 8
-const CREATES = 1_000 // of a turn: some 1.5 seconds
+const CREATES = 2_000 // of a turn, which takes about a second
 const ROUNDS = 6 // for each of --rounds: all orders of the three sides
 const WARM = 6_000 // creates of each side before it is measured
 const PROFILED = 8_000
