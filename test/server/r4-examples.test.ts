@@ -10,6 +10,7 @@ import { askAgain } from '../support/ask-again.ts'
 import { chosenKind } from '../support/database-kinds.ts'
 import { fhirPlugins } from '../support/fhir-plugins.ts'
 import { createHttpClient, type HttpClient } from '../support/http-client.ts'
+import { isRepeating } from '../support/repeating-bundles.ts'
 import { serverWith, type TestServer } from '../support/server-with.ts'
 import { examplesFolder, stubDefinitions } from '../support/stub-definitions.ts'
 
@@ -77,7 +78,7 @@ const inLanes = async <T>(all: readonly T[], work: (one: T) => Promise<void>): P
   await Promise.all(Array.from({ length: LANES }, lane))
 }
 
-const send = (method: 'GET' | 'PUT', url: string, options: { headers: Record<string, string>; body?: string }) =>
+const send = (method: 'GET' | 'PUT' | 'POST', url: string, options: { headers: Record<string, string>; body?: string }) =>
   askAgain(
     () => client.send(method, url, options),
     ({ status }) => status,
@@ -100,12 +101,14 @@ interface Example extends Sent {
   readonly text: string
   readonly url: string
 }
-const examples: readonly Example[] = names.map((name) => {
-  const text = readFileSync(join(examplesFolder, name), 'utf8')
-  const { resourceType, id, meta } = JSON.parse(text) as Sent
-  return { name, text, resourceType, id, url: `/${resourceType}/${id}`, ...(meta === undefined ? {} : { meta }) }
-})
-const stored = examples.filter(({ name }) => statusOf(name) === 201)
+/** Not kept: other files follow in this process. */
+const readExamples = (): readonly Example[] =>
+  names.map((name) => {
+    const text = readFileSync(join(examplesFolder, name), 'utf8')
+    const { resourceType, id, meta } = JSON.parse(text) as Sent
+    return { name, text, resourceType, id, url: `/${resourceType}/${id}`, ...(meta === undefined ? {} : { meta }) }
+  })
+const isTogether = chosenKind.name === 'postgres'
 
 const putAlone = async ({ url, text, name }: Example): Promise<readonly string[]> => {
   const headers = { 'content-type': 'application/fhir+json', prefer: 'return=minimal' }
@@ -113,21 +116,30 @@ const putAlone = async ({ url, text, name }: Example): Promise<readonly string[]
   return status === statusOf(name) ? [] : [`${name}: PUT ${status}`]
 }
 const putTogether = async (some: readonly Example[]): Promise<readonly string[]> => {
-  const entries = some.map(({ text, url }) => `{"resource":${text},"request":{"method":"PUT","url":"${url.slice(1)}"}}`)
-  const body = `{"resourceType":"Bundle","type":"batch","entry":[${entries.join(',')}]}`
-  const { text } = await send('POST', '/', { headers: { 'content-type': 'application/fhir+json' }, body })
-  const { entry = [] } = JSON.parse(text) as { entry?: { response: { status: string } }[] }
-  return some.flatMap(({ name }, at) => {
-    const status = entry[at]?.response.status ?? text.slice(0, 300)
-    return status.startsWith(String(statusOf(name))) ? [] : [`${name}: PUT in a batch ${status}`]
-  })
+  const wrong: string[] = []
+  let left = some
+  const putLeft = async (): Promise<void> => {
+    const entries = left.map(
+      ({ text, url }) => `{"resource":${text},"request":{"method":"PUT","url":"${url.slice(1)}"}}`,
+    )
+    const body = `{"resourceType":"Bundle","type":"batch","entry":[${entries.join(',')}]}`
+    const { text } = await send('POST', '/', { headers: { 'content-type': 'application/fhir+json' }, body })
+    const { entry = [] } = JSON.parse(text) as { entry?: { response: { status: string } }[] }
+    const answered = left.map((one, at) => ({ one, status: entry[at]?.response.status ?? text.slice(0, 300) }))
+    for (const { one, status } of answered)
+      if (!status.startsWith('503') && !status.startsWith(String(statusOf(one.name))))
+        wrong.push(`${one.name}: PUT in a batch ${status}`)
+    left = answered.filter(({ status }) => status.startsWith('503')).map(({ one }) => one)
+  }
+  await askAgain(putLeft, () => (left.length > 0 ? 503 : 200))
+  return [...wrong, ...left.map(({ name }) => `${name}: PUT in a batch 503`)]
 }
 /** No batch takes Bundles, and large resources have a way of their own. */
 const isAlone = ({ resourceType, text }: Example): boolean => resourceType === 'Bundle' || text.length > BATCH_BYTES
-const inBatches = (): readonly Example[][] => {
+const inBatches = (put: readonly Example[]): readonly Example[][] => {
   const batches: Example[][] = []
   let bytes = Number.POSITIVE_INFINITY
-  for (const one of examples.filter((example) => !isAlone(example))) {
+  for (const one of put.filter((example) => !isAlone(example))) {
     bytes += one.text.length
     if (bytes > BATCH_BYTES) {
       batches.push([])
@@ -139,10 +151,14 @@ const inBatches = (): readonly Example[][] => {
 }
 
 /** Names of those that no page of the history of all gives back as they were sent, and as the server read them before. */
-const missingInHistory = async (reads: ReadonlyMap<string, string>): Promise<readonly string[]> => {
+const missingInHistory = async (
+  stored: readonly Example[],
+  reads: ReadonlyMap<string, string>,
+): Promise<readonly string[]> => {
   const missing = new Map(stored.map((one) => [one.url, one]))
-  for (let next: string | undefined = '/_history?_count=1000'; next !== undefined; ) {
-    const { text } = await get(next, PLAIN)
+  for (let next: string | undefined = '/_history?_count=200'; next !== undefined; ) {
+    const { status, text } = await get(next, PLAIN)
+    assert.is(status, 200, text.slice(0, 300))
     for (const found of text.matchAll(/"fullUrl":"[^"]*?([A-Za-z]+\/[A-Za-z0-9.-]+)","resource":/g)) {
       const url = `/${found[1]}`
       const example = missing.get(url)
@@ -159,8 +175,9 @@ const missingInHistory = async (reads: ReadonlyMap<string, string>): Promise<rea
 }
 
 /**
- * On SQLite each is put and read alone, on PostgreSQL they are put by batches, which write the same rows: there the pages of
- * the history stand for reads. A read, a vread and a history of its own has one of each type.
+ * On SQLite each is put and read alone, on PostgreSQL they are put by batches, which write the same rows, but for large
+ * Bundles of definitions: there the pages of the history stand for reads. A read, a vread and a history of its own has one
+ * of each type.
  */
 test(`all ${EXPECTED} resources but five are put, and read, vread and history give them back byte for byte`, async () => {
   assert.is(names.length, EXPECTED)
@@ -172,12 +189,15 @@ test(`all ${EXPECTED} resources but five are put, and read, vread and history gi
     if (!isSame(text, example.text, example)) wrong.push(`${example.name}: read differs`)
     reads.set(example.url, text)
   }
-  const isTogether = chosenKind.name === 'postgres'
-  if (isTogether) await inLanes(inBatches(), async (some) => void wrong.push(...(await putTogether(some))))
-  const alone = isTogether ? examples.filter(isAlone) : examples
+  const put = readExamples().filter(({ name }) => !isTogether || !isRepeating(name))
+  const stored = put.filter(({ name }) => statusOf(name) === 201)
+  if (isTogether) await inLanes(inBatches(put), async (some) => void wrong.push(...(await putTogether(some))))
+  const alone = isTogether ? put.filter(isAlone) : put
   await inLanes(alone, async (example) => void wrong.push(...(await putAlone(example))))
   if (!isTogether) await inLanes(stored, readAlone)
-  const oneOfEach = [...Map.groupBy(stored, ({ resourceType }) => resourceType).values()].map((all) => all[0] as Example)
+  const oneOfEach = [...Map.groupBy(stored, ({ resourceType }) => resourceType).values()].map(
+    (all) => all[0] as Example,
+  )
   assert.ok(oneOfEach.length > 130, `${oneOfEach.length} types`)
   await inLanes(oneOfEach, async (example) => {
     const { name, url } = example
@@ -188,7 +208,7 @@ test(`all ${EXPECTED} resources but five are put, and read, vread and history gi
     if (!history.includes('"total":1,') || !history.includes(`"resource":${read}${BEHIND}`))
       wrong.push(`${name}: history differs`)
   })
-  assert.equal([...wrong, ...(await missingInHistory(reads))], [])
+  assert.equal([...wrong, ...(await missingInHistory(stored, reads))], [])
 })
 
 test.run()
