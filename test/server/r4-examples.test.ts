@@ -78,7 +78,11 @@ const inLanes = async <T>(all: readonly T[], work: (one: T) => Promise<void>): P
   await Promise.all(Array.from({ length: LANES }, lane))
 }
 
-const send = (method: 'GET' | 'PUT' | 'POST', url: string, options: { headers: Record<string, string>; body?: string }) =>
+const send = (
+  method: 'GET' | 'PUT' | 'POST',
+  url: string,
+  options: { headers: Record<string, string>; body?: string },
+) =>
   askAgain(
     () => client.send(method, url, options),
     ({ status }) => status,
