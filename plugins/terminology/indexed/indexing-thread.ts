@@ -1,6 +1,6 @@
 /** The thread that parses large code systems, one after the other, and makes rows of the index, a part whenever it is asked. */
 import { platform, setPriority } from 'node:os'
-import { parentPort } from 'node:worker_threads'
+import { type MessagePort, parentPort } from 'node:worker_threads'
 import { decompressBody } from '../../storage/thread-service.ts'
 import { readCodeSystem } from '../code-system.ts'
 import { toIndexRows } from './index-rows.ts'
@@ -30,8 +30,11 @@ function* parts(given: SystemToIndex): Generator<FromIndexingThread> {
 
 // On Linux each thread has its own priority. A lower one lets the main thread go first.
 if (platform() === 'linux') setPriority(LOWER_PRIORITY)
-let left: Generator<FromIndexingThread> | undefined
-parentPort?.on('message', (begun: ToIndexingThread) => {
-  if (begun !== undefined) left = parts(begun)
-  parentPort?.postMessage(left?.next().value)
-})
+const serve = (port: MessagePort): void => {
+  let left: Generator<FromIndexingThread> | undefined
+  port.on('message', (begun: ToIndexingThread) => {
+    if (begun !== undefined) left = parts(begun)
+    port.postMessage(left?.next().value)
+  })
+}
+if (parentPort !== null) serve(parentPort)
