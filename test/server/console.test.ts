@@ -1,79 +1,22 @@
 /** Pages for operators at /_console: who may see them, and what they show. */
+// database: sqlite and memory, because pages are made of what services say; console-overview.test.ts is on PostgreSQL, too
 // memory: long reads have no thread of their own there
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type AnyPlugin, definePlugin } from '../../kernel/index.ts'
-import audit from '../../plugins/audit/index.ts'
-import cluster from '../../plugins/cluster/index.ts'
-import consolePlugin from '../../plugins/console/index.ts'
-import { Database } from '../../plugins/database/service.ts'
-import html from '../../plugins/html/index.ts'
-import jobs from '../../plugins/jobs/index.ts'
-import { Jobs } from '../../plugins/jobs/service.ts'
-import metering from '../../plugins/metering/index.ts'
-import requestLog from '../../plugins/request-log/index.ts'
-import { chosenKind } from '../support/database-kinds.ts'
-import { foreignMarkup, HOSTILE, tagsOf } from '../support/hostile-texts.ts'
-import { createManualClock, type ManualClock } from '../support/manual-clock.ts'
-import { named } from '../support/named-callers.ts'
+import {
+  addJob,
+  all,
+  clockOfConsole,
+  FHIR,
+  get,
+  hrefsOf,
+  PAGES,
+  pageOf,
+  textOf,
+  withServer,
+} from '../support/console-server.ts'
+import { foreignMarkup, HOSTILE } from '../support/hostile-texts.ts'
 import { scopedCallers, tokenHeaders } from '../support/scoped-callers.ts'
-import { basic, serverWith, type TestServer } from '../support/server-with.ts'
-
-const FHIR = { 'content-type': 'application/fhir+json' }
-const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
-const PAGES = ['', '/search', '/audit', '/usage', '/jobs', '/slow'].map((path) => `/_console${path}`)
-const ON = { console: { enabled: true }, request_log: { store: true }, conformance: { update_as_create: true } }
-
-/** Stores jobs that nobody works on. */
-const addJob = async (server: TestServer, id: string, client: string): Promise<void> => {
-  const service = server.get(Jobs)
-  const job = { id, kind: 'test', client, person: '', spec: '{"patients":["hidden"]}', ruling: '', upto: 0 }
-  await server.get(Database).transact(async (transaction) => service.enqueue(transaction, job))
-}
-const failing: AnyPlugin = definePlugin({
-  name: 'slow-and-failing',
-  setup({ routes }) {
-    routes((app, _options, done) => {
-      app.get('/slow/:id', async (_request, reply) => {
-        await clock?.advance(2_500)
-        return reply.send('done')
-      })
-      done()
-    })
-  },
-})
-let clock: ManualClock | undefined
-
-const all = [...basic, html, cluster, jobs, metering, requestLog, consolePlugin, audit]
-const withServer = async (
-  work: (server: TestServer) => Promise<void>,
-  plugins: readonly AnyPlugin[] = [...all, named, failing],
-  settings: Record<string, unknown> = ON,
-): Promise<void> => {
-  clock = createManualClock()
-  const server = await serverWith({ plugins, settings, clock })
-  try {
-    await work(server)
-  } finally {
-    await server.stop()
-  }
-}
-const get = (server: TestServer, url: string, headers: Record<string, string> = {}) =>
-  server.inject({ url, headers: { ...BROWSER, ...headers } })
-const pageOf = async (server: TestServer, url: string): Promise<string> => {
-  const { statusCode, headers, body } = await get(server, url)
-  assert.is(statusCode, 200, `${url}: ${body}`)
-  assert.is(headers['content-type'], 'text/html; charset=utf-8')
-  return body
-}
-/** What a reader sees, in one line. */
-const textOf = (page: string): string =>
-  page
-    .replace(/<style>[\s\S]*?<\/style>/, '')
-    .replaceAll(/<[^>]*>/g, ' ')
-    .replaceAll(/\s+/g, ' ')
-const hrefsOf = (page: string): readonly string[] =>
-  tagsOf(page).flatMap(({ attributes }) => attributes.get('href')?.replaceAll('&amp;', '&') ?? [])
 
 test('it is off unless asked for', () =>
   withServer(
@@ -120,33 +63,6 @@ test('pages have a strict policy, no script, no cache, and links to this server 
       assert.is((await server.inject({ method: 'HEAD', url })).statusCode, 200)
       assert.is((await get(server, `${url}?nonsense=1`)).statusCode, 400)
     }
-  }))
-
-test('the overview shows version, status, role, database, uptime, memory, and the resources counted once a minute', () =>
-  withServer(async (server) => {
-    const create = (type: string) => {
-      const contained = type === 'Practitioner' ? [{ resourceType: 'Patient', id: 'inside' }] : undefined
-      const payload = JSON.stringify({ resourceType: type, contained })
-      return server.inject({ method: 'POST', url: `/${type}`, headers: FHIR, payload })
-    }
-    const { id } = (await create('Patient')).json() as { id: string }
-    for (const type of ['Patient', 'Patient', 'Practitioner']) assert.is((await create(type)).statusCode, 201)
-    assert.is((await server.inject({ method: 'DELETE', url: `/Patient/${id}` })).statusCode, 204)
-    await clock?.leap(3 * 3_600_000 + 60_000)
-    await addJob(server, 'a'.repeat(32), 'app')
-    const first = textOf(await pageOf(server, '/_console'))
-    assert.match(first, /Status ok Role primary Version \d+\.\d+\.\d+\S*, Node\.js v\d+/)
-    assert.match(first, /Running for 3 h 1 min/)
-    assert.match(first, /Memory [\d.,]+ [GM]B of the process/)
-    assert.match(first, new RegExp(`Database ${chosenKind.name} `))
-    assert.match(first, /3 resources, counted at 2026-01-15 15:01:00 UTC/)
-    assert.match(first, /Patient 2 Practitioner 1 /, 'deleted and contained resources are not counted')
-    assert.match(first, /Jobs that run or wait 1 job; times in UTC .* test queued app/)
-    assert.is(/Servers of the database 1 server .* primary /.test(first), chosenKind.name === 'postgres')
-    await create('Patient')
-    assert.match(textOf(await pageOf(server, '/_console')), /3 resources, counted at 2026-01-15 15:01:00/)
-    await clock?.advance(60_000)
-    assert.match(textOf(await pageOf(server, '/_console')), /4 resources, counted at 2026-01-15 15:02:00/)
   }))
 
 test('a search goes to the page of the search, on this server only', () =>
@@ -211,7 +127,7 @@ test('usage is shown by day and client', () =>
       for (let n = 0; n < count; n += 1)
         await server.inject({ url: '/Patient/x', headers: { 'x-test-client': client } })
     await server.inject('/Patient/x')
-    await clock?.leap(2 * 86_400_000)
+    await clockOfConsole()?.leap(2 * 86_400_000)
     await server.inject({ url: '/Patient/x', headers: { 'x-test-client': 'lab' } })
     const week = await pageOf(server, '/_console/usage?days=7&client=')
     assert.match(textOf(week), /2026-01-17 1 \S+ B \S+ B 2026-01-16 0 0 B 0 B 2026-01-15 5 /)
@@ -230,34 +146,6 @@ test('usage is shown by day and client', () =>
     assert.is((await get(server, '/_console/usage?days=8')).statusCode, 400)
   }))
 
-test('jobs are listed newest first in pages, and one is shown without its specification', () =>
-  withServer(async (server) => {
-    assert.match(textOf(await pageOf(server, '/_console/jobs')), /No jobs/)
-    const idOf = (n: number): string => String(n).padStart(32, '0')
-    for (let n = 0; n < 52; n += 1) {
-      await clock?.advance(1_000)
-      await addJob(server, idOf(n), 'lab')
-    }
-    const links = (page: string) => hrefsOf(page).filter((href) => /^\/_console\/jobs\/\d/.test(href))
-    const first = await pageOf(server, '/_console/jobs')
-    assert.is(links(first).length, 50)
-    assert.is(links(first)[0], `/_console/jobs/${idOf(51)}`)
-    const next = hrefsOf(first).find((href) => href.includes('after='))
-    assert.equal(links(await pageOf(server, next as string)), [
-      `/_console/jobs/${idOf(1)}`,
-      `/_console/jobs/${idOf(0)}`,
-    ])
-    await server.get(Jobs).cancel(idOf(1))
-    const one = await pageOf(server, `/_console/jobs/${idOf(1)}`)
-    assert.match(textOf(one), /Kind test State cancelled Attempts 0 Client lab Created 2026-01-15 12:00:02 Ended/)
-    assert.not.match(textOf(one), /patients/)
-    for (const id of [idOf(99), 'x', '%3Cscript%3E']) {
-      const { statusCode, body } = await get(server, `/_console/jobs/${id}`)
-      assert.is(statusCode, 404)
-      assert.equal(foreignMarkup(body), [])
-    }
-  }))
-
 test('slow requests are those that took longest, by route, with the id of the request', () =>
   withServer(async (server) => {
     await server.inject({ url: '/Patient/x', headers: { 'x-request-id': 'quick-one' } })
@@ -271,7 +159,7 @@ test('slow requests are those that took longest, by route, with the id of the re
     const ofLab = textOf(await pageOf(server, '/_console/slow?client=lab'))
     assert.match(ofLab, /slow-one/)
     assert.not.match(ofLab, /quick-one/)
-    await clock?.leap(30 * 60_000)
+    await clockOfConsole()?.leap(30 * 60_000)
     assert.not.match(textOf(await pageOf(server, '/_console/slow?minutes=15')), /slow-one/)
   }))
 
