@@ -70,7 +70,7 @@ export const createLeaseSession = ({ session, clock, newTerm, times }: LeaseSess
   session.on('notification', () => wake?.())
 
   const run = askInTime(session, clock, times.answer)
-  /** Sent up to a hundred times a second: prepared, in one statement. */
+  /** Sent up to two hundred times a second: prepared, in one statement. */
   const notify = (payload: string) => runSteps(session, [{ statement: notifyFollowers, params: [payload] }])
   const codeOf = (error: unknown): string => String((error as { code?: unknown }).code)
 
