@@ -32,7 +32,7 @@ const serverSection = Type.Object({
       env: 'SERVER_MEMORY_BYTES',
       flag: 'memory-bytes',
       description:
-        "Bytes of memory that the server aims to stay within: SQLite's pages, caches and the heap take shares of it. When unset, 448 MiB, or three quarters of the limit of a container or of the memory of a machine that has less.",
+        "Bytes of memory that the server aims to stay within: SQLite's pages, caches and the heap take shares of it. When unset, 400 MiB, or three quarters of the limit of a container or of the memory of a machine that has less.",
     }),
   ),
   trusted_proxy_hops: Type.Integer({

@@ -196,6 +196,12 @@ export const MalformedRequest = defineError(
   'structure',
   'The request is not well-formed HTTP/1.1: %s.',
 )
+export const SchemaNotMet = defineError(
+  'kernel/schema-not-met',
+  400,
+  'invalid',
+  'The request does not meet the schema of this address: %s.',
+)
 export const UrlTooLong = defineError(
   'kernel/url-too-long',
   414,

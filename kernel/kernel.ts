@@ -70,7 +70,7 @@ export interface Kernel {
   describe(): Promise<readonly PluginDescription[]>
   /** Finishes requests in flight, closes keep-alive connections, stops the plugins in reverse; at most ten seconds. */
   stop(): Promise<void>
-  /** Resolves when a plugin reports that the server cannot continue; a process exits with the code. Never rejects. */
+  /** Resolves when a plugin reports that the server cannot continue. A process of its own exits with the code of `Failure`. Never rejects. */
   readonly failed: Promise<Failure>
   /** Plugins that failed to hand over or to stop, so that something may be lost; known when `stop` has resolved. */
   readonly failedToStop: readonly string[]

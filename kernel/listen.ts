@@ -19,6 +19,7 @@ import { httpModule } from './http-module.ts'
 import type { MountOptions } from './http-parts.ts'
 import { toOutcome } from './outcome.ts'
 import { createPipelinedRequests, type PipelinedRequests } from './pipelining.ts'
+import { schemaCompilers } from './schema-compilers.ts'
 import type { ServerError } from './server-error.ts'
 import { type BareRefusal, type BareRefusals, createBareRefusals } from './unparsed.ts'
 import type { Upgrades } from './upgrades.ts'
@@ -227,6 +228,7 @@ export const createApp = async (
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES,
+    schemaController: schemaCompilers(),
     return503OnClosing: false, // while stopping we answer ourselves: an OperationOutcome, and /livez stays 200
     serverFactory: () =>
       httpModule.createServer(

@@ -1,6 +1,6 @@
 /**
- * The addresses of all plugins, completed once every route is known: each answers with a slash at its end as well, and
- * refuses the methods that it does not take with 405. RFC 9110, section 15.5.6.
+ * Adds routes to those of the plugins once all are known: each path answers with a slash at its end as well, and answers 405
+ * to methods that no route takes. RFC 9110, section 15.5.6.
  */
 import type { FastifyInstance, HTTPMethods, RouteOptions } from 'fastify'
 import { MethodRefused } from './errors.ts'
@@ -15,14 +15,17 @@ interface MountedRoute {
 
 interface Address {
   readonly methods: Set<string>
-  /** The scope of its bare routes, as long as it has no others: then the refusal of a method passes no hook either. */
+  /** The scope of its bare routes, as long as it has no others: then the 405 passes no hook either. */
   bare: FastifyInstance | undefined
 }
 
 export interface MountedAddresses {
   /** Collects the routes that are mounted below `scope` from now on. */
   watch(scope: FastifyInstance, isBare: boolean): void
-  /** Called when all plugins are mounted. Refusals are mounted in `hooked`, but those of bare addresses. */
+  /**
+   * To be called when all plugins are mounted. Routes that answer 405 are mounted in `hooked`; those of paths that have only bare
+   * routes are mounted in the scope of these.
+   */
   complete(hooked: FastifyInstance): void
 }
 

@@ -56,7 +56,10 @@ export const createPresentations = (all: readonly Presentation[]): Presentations
   if (all.length === 0) return null
   const asked = new WeakMap<IncomingMessage, Asked>()
 
-  /** The answer is needed as it was before it was compressed; the form is compressed instead. */
+  /**
+   * Sets the Accept-Encoding of the request, or removes it. It is removed while the data is answered, because a page is made of
+   * uncompressed data, and set again for the page.
+   */
   const setCodings = ({ headers }: IncomingMessage, codings: string | undefined): void => {
     if (codings === undefined) delete headers['accept-encoding']
     else headers['accept-encoding'] = codings

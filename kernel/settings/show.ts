@@ -1,4 +1,4 @@
-/** A refused value in a complaint: on one line, shortened, and without the password of a URL. */
+/** Formats an invalid value for an error message: on one line, shortened, and without the passwords of URLs. */
 import { withoutPasswords } from './secrets.ts'
 
 const MAX_CHARACTERS = 60 // characters

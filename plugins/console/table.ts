@@ -1,4 +1,4 @@
-/** Tables, which are lists of their rows on a narrow screen. */
+/** Renders tables as HTML. On a narrow screen the stylesheet shows each row as a list of column names and values. */
 import { type Html, html, type Part } from '../html/service.ts'
 
 export interface Column<Row> {

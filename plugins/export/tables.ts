@@ -6,7 +6,7 @@ export const exportMigrations: readonly SchemaChange[] = [
   {
     name: 'export/0001-part',
     sql: [
-      // The resources of a type behind one key, up to another one. `is_last`: none follow.
+      // A part has the resources of its type with after_rid < rid <= upto_rid. `is_last`: no part of this type follows.
       'CREATE TABLE export_part (job varchar(32) NOT NULL, part integer NOT NULL, section varchar(16) NOT NULL, type varchar(64) NOT NULL, after_rid bigint NOT NULL, upto_rid bigint NOT NULL, is_last integer NOT NULL, attempt integer NOT NULL, file varchar(64) NOT NULL, lines integer NOT NULL, bytes bigint NOT NULL, sha256 varchar(64) NOT NULL, PRIMARY KEY (job, part))',
     ],
   },

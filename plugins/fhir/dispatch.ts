@@ -1,6 +1,6 @@
 /**
- * Every interaction, single or an entry of a Bundle, passes through here. It is authorized, and a fact of it is emitted
- * for the audit trail, also when it is refused.
+ * Every interaction, single or an entry of a Bundle, passes through here. It is authorized, and what the audit trail records of it
+ * (a fact) is emitted, also when it is refused.
  */
 import {
   type FactDetails,

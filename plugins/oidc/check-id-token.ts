@@ -1,7 +1,8 @@
 /**
- * Checks of an ID token that openid-client leaves out. It checks the signature (where that is switched on), `iss`, `aud`,
- * `exp`, `nbf`, `nonce`, that `iat` is there, and `azp` where there are several audiences. OpenID Connect Core 1.0,
- * section 3.1.3.7.
+ * Checks what openid-client does not check of an ID token: the form of `sub`, that `iat` and `auth_time` are not in the future,
+ * `azp` beside a single audience, and that credentials were entered again where that was asked for. openid-client checks the
+ * signature, `iss`, `aud`, `exp`, `nbf`, `nonce`, that `iat` is there, and `azp` beside several audiences. OpenID Connect Core
+ * 1.0, section 3.1.3.7.
  */
 import type { IDToken } from 'openid-client'
 import { LoginFailure } from './login-failure.ts'

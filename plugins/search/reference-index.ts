@@ -61,8 +61,8 @@ const heldTargets = sql('fhir.held', {
   sqlite: `SELECT w.key AS at FROM json_each(?) w CROSS JOIN resource r WHERE r.type = w.value ->> 0 AND r.id = w.value ->> 1 AND ${IS_THERE} AND ${versionIs('(w.value ->> 2)')}`,
   postgres: `SELECT (w.at - 1)::int AS at FROM ${HELD}) f`,
 })
-// Divides by zero, and so fails, when fewer targets exist than are expected. SKIP LOCKED leaves out targets that
-// another transaction is deleting, so that this one does not wait.
+// Locks the targets of references, and fails by a division by zero when fewer exist than are expected, so that the transaction
+// is repeated with `heldTargets`. SKIP LOCKED leaves out targets that another transaction is deleting, instead of waiting for it.
 const presumeHeld = sql(
   'fhir.held-presumed',
   `SELECT 1 / (count(*) = ?::bigint)::int FROM (SELECT 1 FROM ${HELD} SKIP LOCKED) f) p`,

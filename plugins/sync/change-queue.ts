@@ -39,7 +39,7 @@ export const createChangeQueue = (give: (change: Change) => void): ChangeQueue =
       const change = queue[at] as Change
       at += 1
       give(change)
-      // It may have cleared the queue.
+      // `give` may have cleared the queue, and then this change is not counted.
       if (queue.length === 0) break
       count += 1
       processed = change.place

@@ -1,15 +1,15 @@
-/** Places among the changes of the database: right behind one of them. */
+/** Positions in the sequence of changes of the database. A position is immediately after one change. */
 import { createHash } from 'node:crypto'
 
-/** Orders places of one database. */
+/** A position within one history of the database. */
 export interface Spot {
   /** Number of the commit. */
   readonly seq: number
-  /** How many publications of the commit are in front of the place; WHOLE for all of them. */
+  /** How many of the changes that the commit published are before the position; WHOLE for all of them. */
   readonly within: number
 }
 
-/** A place that can be sent to a client. The epoch is in it because a number means nothing in another history. */
+/** A position that can be sent to a client. The epoch is in it because a number means nothing in another history. */
 export interface Place extends Spot {
   readonly epoch: number
   /** `termMarkOf` the random text of the epoch. */

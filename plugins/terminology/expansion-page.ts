@@ -45,7 +45,10 @@ const ALL = { inactive: false, abstract: false, system: () => false }
 const matches = (one: ExpandedCode, filter: string, language: string | undefined): boolean =>
   matchesText(toMatchText(one.code), toSearchedText(displayOf(one, language) ?? ''), filter)
 
-/** The places of a part that match. Displays of supplements are not in the index: their codes are looked at one by one. */
+/**
+ * The index positions of the concepts of a part whose texts match. The index has no displays of supplements, so concepts that a
+ * supplement changes are compared one by one.
+ */
 const matchingPlaces = async (part: IndexedPart, text: string, language: string | undefined): Promise<PlaceSet> => {
   const found = await part.source.matching(text, language)
   if (part.supplements.length === 0) return found

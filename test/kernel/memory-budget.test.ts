@@ -6,8 +6,8 @@ import { createKernel, createMemoryBudget, definePlugin, memoryLimit, threadHeap
 const MIB = 1024 ** 2
 const GIB = 1024 * MIB
 
-test('unset it is 448 MiB, or three quarters of a container or machine that has less', () => {
-  assert.is(createMemoryBudget(undefined, 24 * GIB).bytes, 448 * MIB)
+test('unset it is 400 MiB, or three quarters of a container or machine that has less', () => {
+  assert.is(createMemoryBudget(undefined, 24 * GIB).bytes, 400 * MIB)
   assert.is(createMemoryBudget(undefined, 400 * MIB).bytes, 300 * MIB)
 })
 

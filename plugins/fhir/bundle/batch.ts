@@ -47,7 +47,7 @@ const inLanes = async <T>(
   await Promise.all(Array.from({ length: Math.min(LANES, sequences.length) }, lane))
 }
 
-/** Runs statements in the transaction of the changes. It may be called twice. */
+/** Runs further statements in the database transaction of the Bundle. It is called again when that transaction is repeated. */
 export type BesideBundle = (transaction: Transaction) => MaybePromise<void>
 
 /** Performs a batch or a transaction. Returns the answer as JSON. A batch calls no `beside`. */

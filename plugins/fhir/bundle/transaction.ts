@@ -41,8 +41,8 @@ const perform = async (
     }
     return await database.transact(work, { isLong, readsMayWait: run.view.readsMayWait === true })
   } catch (error) {
-    // The match of a conditional reference may have been changed after it was checked: the transaction begins again. Not
-    // after a 5xx, which may leave it open whether the transaction is committed.
+    // The cause may be a conditional reference whose match has changed since it was resolved. `verify` then throws a contention
+    // error, and the caller repeats the transaction. After a 5xx it is not repeated: it may have been committed.
     if (isServerError(error) && error.status < 500 && !isContention(error)) await entries.resolved.verify(run.view)
     const { interaction } = progress
     if (interaction?.entry === undefined || isContention(error)) throw error

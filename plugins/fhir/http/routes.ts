@@ -1,4 +1,4 @@
-/** The addresses of the FHIR interface. https://hl7.org/fhir/R4/http.html#summary */
+/** Registers the routes of the FHIR REST API with Fastify. https://hl7.org/fhir/R4/http.html#summary */
 import type {
   FastifyInstance,
   FastifyPluginCallback,

@@ -16,7 +16,7 @@ export interface Answer {
   readonly isMatch?: boolean
   /** The body: the version, the content of a Binary, an OperationOutcome about the version, `text`, or no body. */
   readonly shows: 'version' | 'content' | 'outcome' | 'text' | 'nothing'
-  /** With `presentation`: the form in which the version is shown. */
+  /** Set together with `presentation`, which selects the elements of the body (_summary, _elements). */
   readonly type?: ResourceType
   readonly presentation?: Presentation
   readonly content?: BinaryContent

@@ -50,7 +50,7 @@ export interface PackedBody {
   readonly encoding: number
 }
 
-/** A version that is no deletion. */
+/** A version of a resource that is not a deletion: the current one, or a past one where `read` was given its number. */
 export interface CurrentResource {
   readonly type: string
   readonly id: string

@@ -3,7 +3,7 @@ import type { IssueList } from '../expressions/issue-list.ts'
 import { extensionsOf, extensionValue, URLS, valueIn, valueKeyOf } from '../questionnaire/extensions.ts'
 import { isObject, type Json, objectsIn } from '../questionnaire/json.ts'
 
-/** How an item is extracted: by itself, or as a part of the Observation of an item around it. */
+/** How an item is extracted: as an independent Observation, or as a member or component of the Observation of an enclosing item. */
 type Relation = 'independent' | 'member' | 'component'
 
 /** An Observation that is being made; parts of it are added while the items below it are visited. */
@@ -14,7 +14,7 @@ export interface MadeObservation {
 
 /** What holds for the items below. */
 export interface ObservationState {
-  /** Set by an extension on an item around it. */
+  /** Set by an extension of an enclosing item. */
   readonly relation: Relation | undefined
   readonly category: readonly unknown[]
   readonly parent: MadeObservation | undefined

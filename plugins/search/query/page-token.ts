@@ -17,8 +17,8 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const OWNER_BYTES = 8
 /**
- * Snapshot key, resource key and time of issue (seconds) as doubles, then the owner. The length does not depend on
- * the values.
+ * Snapshot key, resource key and time of issue (seconds) as doubles, then a MAC of the caller. Doubles have one length, so the length of a
+ * token reveals no key.
  */
 const FIXED_BYTES = 3 * 8 + OWNER_BYTES
 

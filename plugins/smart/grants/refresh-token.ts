@@ -30,9 +30,9 @@ const narrowed = (asked: string | undefined, granted: string): string => {
 const ANSWER_MS = 1_000
 
 /**
- * True when the request came before the answer to the one that used the token. All times are those of the database, so
- * it does not matter how exact the clocks of the servers are; `waited` is how long the request was here, in
- * milliseconds, when the row was read.
+ * True if this request arrived less than ANSWER_MS after another request used the token, so that its sender cannot have known
+ * that: it is a concurrent request and no replay. All times are those of the database, so the clocks of the servers need not
+ * agree. `waited`: milliseconds from the arrival of this request at this server until the row was read.
  */
 const cameInTime = ({ read_at, consumed_at }: RefreshRow, waited: number): boolean =>
   Number(read_at) - Math.max(waited, 0) < Number(consumed_at) + ANSWER_MS

@@ -1,4 +1,7 @@
-/** Presents a concept of a code system as a code of a value set that contains the whole system. */
+/**
+ * Converts a concept of a code system to a code of a value set that contains the whole system, so that operations on code systems
+ * share the code of those on value sets.
+ */
 import type { ConceptFacts } from '../code-system.ts'
 import type { ConceptSource } from '../concept-source.ts'
 import type { ExpandedCode } from '../expanded-codes.ts'

@@ -100,7 +100,7 @@ export const createPullType = ({ database, fetchPage, load }: PullTypeParts) => 
   const write = (transaction: Transaction, source: string, type: string, row: PullRow) =>
     transaction.run(writePull, [source, type, row.since, row.next, row.began, row.is_full, row.pages, row.seen])
 
-  /** `since`: as it stays until the pull is complete. */
+  /** Starts a pull: deletes what an earlier one staged, and stores the URL of the first page. `since` is kept until the pull is complete. */
   const begin = async ({ source, type }: PullTypeOptions, since: string, isFull: boolean): Promise<PullRow> => {
     const first = new URL(`${source}/${type}`)
     first.searchParams.set('_count', String(COUNTS[type]))

@@ -91,7 +91,7 @@ export const createNarrativeCheck = (): NarrativeCheck => {
       if (fault !== undefined) return `txt-1: The narrative must be XHTML, but ${fault}.`
       return notes.hasContent ? null : 'txt-2: The narrative has no text and no image to show.'
     }
-    // U+0000 has stopped the scan, because it looks like END.
+    // The scanner takes U+0000 for END and stops there, so its own message would be about what is missing behind it.
     if (text.includes('\0') || !text.isWellFormed()) return `txt-1: The narrative must be XHTML, but ${BAD_CHARACTER}.`
     return `txt-1: The narrative must be one XHTML div of basic formatting, but ${notes.problem}.`
   }
