@@ -1,4 +1,5 @@
 /** Pages for operators at /_console: who may see them, and what they show. */
+// database: sqlite and memory, because pages are made of what services say, which have tests on PostgreSQL, too
 // memory: long reads have no thread of their own there
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

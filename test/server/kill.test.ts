@@ -1,4 +1,4 @@
-/** SIGKILL during writes: what was acknowledged is there, a transaction is whole or not, no version is missing. */
+/** SIGKILL during writes: what was acknowledged is there, a transaction is whole or not, no version is missing. KILLS=100 kills more often. */
 // database: sqlite, the file is what is killed over
 import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { createHttpClient, type HttpClient } from '../support/http-client.ts'
 import { serverWith } from '../support/server-with.ts'
 import { spawnServer } from '../support/spawn-server.ts'
 
-const ROUNDS = 20
+const ROUNDS = Number(process.env.KILLS ?? 8)
 const WRITERS = 8
 const folder = temporaryFolder()
 test.after(() => folder.remove())

@@ -9,7 +9,7 @@ import type { Definitions } from '../../packages/service.ts'
 import { createFindSystem } from './find-system.ts'
 import { nameOfPackaged } from './index-reader.ts'
 import { isLarge, mayBeLarge } from './is-large.ts'
-import { readInThread } from './read-in-thread.ts'
+import { createIndexingThread } from './read-in-thread.ts'
 import type { RowsWriter } from './rows-writer.ts'
 import {
   readBuilding,
@@ -55,6 +55,7 @@ export const createIndexer = (parts: IndexerParts): Indexer => {
   let looking: Repeating | undefined
 
   const find = createFindSystem(resources, definitions)
+  const thread = createIndexingThread()
   const index = async (source: SystemSource, name: string): Promise<void> => {
     const wanted = await find(source, name)
     if (wanted === undefined) return writer.end(source, name)
@@ -66,7 +67,7 @@ export const createIndexer = (parts: IndexerParts): Indexer => {
     let id: number | undefined
     try {
       let progress = { batches: 0, size: 0 }
-      for await (const part of readInThread(system, stopping.signal)) {
+      for await (const part of thread.read(system, stopping.signal)) {
         if (part.kind === 'header') {
           if (!isLarge(part.size)) return await writer.end(source, name)
           id = (await writer.begin({ source, name, edition, header: part.header })).id
@@ -99,10 +100,12 @@ export const createIndexer = (parts: IndexerParts): Indexer => {
   }
   const begin = (): void => {
     if (!isStarted || working !== undefined || queue.size === 0 || stopping.signal.aborted) return
-    working = work().finally(() => {
-      working = undefined
-      begin()
-    })
+    working = work()
+      .finally(thread.end)
+      .finally(() => {
+        working = undefined
+        begin()
+      })
   }
   const want = (source: SystemSource, name: string): void => {
     queue.set(JSON.stringify([source, name]), [source, name])

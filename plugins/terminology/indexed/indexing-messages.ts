@@ -6,8 +6,8 @@ import type { IndexRows } from './index-rows.ts'
 /** The code system: as it is stored, or as text. */
 export type SystemToIndex = { readonly packed: PackedBody } | { readonly json: string }
 
-/** `undefined` asks for the next part. */
-export type ToIndexingThread = undefined
+/** A code system begins it; `undefined` asks for the next part. */
+export type ToIndexingThread = SystemToIndex | undefined
 
 export type FromIndexingThread =
   | { readonly kind: 'header'; readonly header: SystemHeader; readonly size: number }

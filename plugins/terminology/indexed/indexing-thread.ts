@@ -1,10 +1,10 @@
-/** The thread that parses a large code system and makes the rows of the index, a part whenever it is asked. */
+/** The thread that parses large code systems, one after the other, and makes rows of the index, a part whenever it is asked. */
 import { platform, setPriority } from 'node:os'
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import { decompressBody } from '../../storage/thread-service.ts'
 import { readCodeSystem } from '../code-system.ts'
 import { toIndexRows } from './index-rows.ts'
-import type { FromIndexingThread, SystemToIndex } from './indexing-messages.ts'
+import type { FromIndexingThread, SystemToIndex, ToIndexingThread } from './indexing-messages.ts'
 import { loadedConcepts } from './loaded-concept.ts'
 
 const LOWER_PRIORITY = 10 // nice value: 0 is the default, 19 the lowest priority
@@ -30,5 +30,8 @@ function* parts(given: SystemToIndex): Generator<FromIndexingThread> {
 
 // On Linux each thread has its own priority. A lower one lets the main thread go first.
 if (platform() === 'linux') setPriority(LOWER_PRIORITY)
-const left = parts(workerData as SystemToIndex)
-parentPort?.on('message', () => parentPort?.postMessage(left.next().value))
+let left: Generator<FromIndexingThread> | undefined
+parentPort?.on('message', (begun: ToIndexingThread) => {
+  if (begun !== undefined) left = parts(begun)
+  parentPort?.postMessage(left?.next().value)
+})

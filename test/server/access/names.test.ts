@@ -1,4 +1,5 @@
 /** A restriction that names a type or compartment that there is none of is a 500 on every path, and never open. */
+// database: sqlite, because names are looked up before anything is asked of the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ALL, definePlugin, type Restriction } from '../../../kernel/index.ts'

@@ -1,4 +1,5 @@
 /** Events at the address of their type: what /_audit calls their fullUrl is there, under the same scope. */
+// database: sqlite, because the search of the trail has its tests on each database in audit/search.test.ts
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { defineError, definePlugin } from '../../../kernel/index.ts'

@@ -1,4 +1,5 @@
 /** What ends a connection behind a change: the answer to the change is sent first, and both are in the audit trail. */
+// database: sqlite, because the order on a connection does not depend on the database
 import { once } from 'node:events'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,4 +1,4 @@
-/** SIGKILL during writes: every change that was acknowledged has its event, and the chain holds. */
+/** SIGKILL during writes: every change that was acknowledged has its event, and the chain holds. KILLS=100 kills more often. */
 // database: sqlite, the file is what is killed over
 import { join } from 'node:path'
 import { test } from 'uvu'
@@ -8,7 +8,7 @@ import { createHttpClient, type HttpClient } from '../../support/http-client.ts'
 import { spawnServer } from '../../support/spawn-server.ts'
 import { KEY } from './audited.ts'
 
-const ROUNDS = 20
+const ROUNDS = Number(process.env.KILLS ?? 8)
 const WRITERS = 8
 const folder = temporaryFolder()
 test.after(() => folder.remove())

@@ -1,5 +1,5 @@
 /** An entry of a Bundle that is refused before it is known which interaction it asks for leaves an event. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
+// database: sqlite, because an entry is refused before anything is asked of the database; audit/facts.test.ts is on each
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { audited, eventsOf, happened, lineOf, send } from './audited.ts'

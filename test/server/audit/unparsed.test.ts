@@ -1,4 +1,5 @@
 /** What Node's parser refuses is no request yet, and leaves an event all the same. */
+// database: sqlite, because what is refused before it is a request does not depend on the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { connectTo } from '../../support/raw-client.ts'

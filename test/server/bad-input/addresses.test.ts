@@ -1,4 +1,5 @@
 /** Addresses, methods, preconditions and the parameters of history and vread. https://hl7.org/fhir/R4/http.html */
+// database: sqlite, because addresses and methods are read before anything is asked of the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { exchange } from '../../support/raw-http.ts'

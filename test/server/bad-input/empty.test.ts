@@ -1,4 +1,5 @@
 /** A server without packages knows no resource type; bad input meets the same refusals there, and no 500. */
+// database: sqlite, because without packages nothing is asked of the database
 import { gzipSync } from 'node:zlib'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,4 +1,5 @@
 /** What a body says of itself: type, id, numbers. https://hl7.org/fhir/R4/resource.html, datatypes.html#decimal */
+// database: sqlite, because what a body says of itself is read before anything is asked of the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { assertRefused, assertServes } from '../../support/refused.ts'

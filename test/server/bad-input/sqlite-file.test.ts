@@ -1,4 +1,5 @@
 /** A SQLite file that is damaged, foreign or not to be written stops the start, and stays as it is. */
+// database: sqlite, because it is what has a file
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import BetterSqlite from 'better-sqlite3'

@@ -1,5 +1,5 @@
 /** Resources whose values are not what their type allows, sent to the whole server: each refused by one place, nothing stored. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
+// database: sqlite, because values are checked before anything is asked of the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,4 +1,5 @@
 /** Content that is no FHIR, written and read at `/Binary` as it is. https://hl7.org/fhir/R4/binary.html#rest */
+// database: sqlite, because content is made a resource before it is stored like any other
 import { randomBytes } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { test } from 'uvu'

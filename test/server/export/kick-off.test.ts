@@ -1,4 +1,5 @@
 /** How exports begin: rows K1 to K9 and K24 of the exports, by behaviour. */
+// database: sqlite, because a kick-off is read before a job is stored; export/status.test.ts and export/files.test.ts are on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../../plugins/audit/index.ts'

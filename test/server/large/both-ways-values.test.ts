@@ -1,5 +1,5 @@
 /** Threads and the main thread take the same values for the same: numbers, texts, codes, extensions, links. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
+// database: sqlite, because values are compared as threads make them, before they are stored
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Asked, CASELESS, type TwoServers, twoServers } from './two-servers.ts'

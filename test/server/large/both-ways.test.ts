@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { chosenKind } from '../../support/database-kinds.ts'
+import { isRepeating } from '../../support/repeating-bundles.ts'
 import { examplesFolder } from '../../support/stub-definitions.ts'
 import { type Asked, type TwoServers, twoServers } from './two-servers.ts'
 
@@ -20,12 +21,14 @@ const sameRows = () => servers.sameRows()
 
 const files = readdirSync(examplesFolder).filter((name) => /^[A-Z].*\.json$/.test(name))
 /**
- * Each type of example, and every tenth of those of which there are many. What a thread finds in a body does not depend on
- * the database: on PostgreSQL three of each type show how it is written there.
+ * Each type of example, and every twentieth of those of which there are many. What a thread finds in a body does not depend
+ * on the database: on PostgreSQL three of each type show how it is written there.
  */
-const EACH = chosenKind.name === 'postgres' ? 3 : 10
+const EACH = chosenKind.name === 'postgres' ? 3 : 6
+const isChosen = (name: string, at: number): boolean =>
+  process.env.ALL_EXAMPLES !== undefined || at < EACH || (at % 20 === 0 && EACH === 6 && !isRepeating(name))
 const chosen = [...Map.groupBy(files, (name) => name.slice(0, name.indexOf('-')))].flatMap(([, names]) =>
-  names.filter((_, at) => at < EACH || (at % 10 === 0 && EACH === 10) || process.env.ALL_EXAMPLES !== undefined),
+  names.filter(isChosen),
 )
 
 test('examples of all types are put, answered, refused and indexed the same way by a thread', async () => {

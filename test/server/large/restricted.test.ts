@@ -1,4 +1,5 @@
 /** A caller with limited access is held to the same limits by large bodies and large resources as by small ones. */
+// database: sqlite, because the same limits are tested for small bodies on each kind in test/server/access
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'

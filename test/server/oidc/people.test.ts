@@ -1,4 +1,5 @@
 /** Whom the settings let log in, and which resource of this server a person is. */
+// database: sqlite, because claims are compared in the process; oidc/browser-login.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Claims, type FakeProvider, startFakeProvider } from '../../support/fake-provider.ts'

@@ -2,6 +2,7 @@
  * Answers are compressed where the client accepts it: searches, histories, Bundles, operations, /metadata and what shows
  * the use of the server. What is small, stored as gzip already, or sent by another plugin stays as it is.
  */
+// database: sqlite, because answers are compressed when they are made
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,4 +1,5 @@
 /** Whatever a client has stored, or writes into an address, is text on a page: never markup, never a script, never a link of its own. */
+// database: sqlite, because pages are made of answers, which do not depend on the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../../plugins/audit/index.ts'

@@ -1,4 +1,5 @@
 /** Pages in a browser: readable in light and dark, on a phone, with the keyboard, and usable without a script. */
+// database: sqlite, because what a browser shows does not depend on the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import html from '../../../plugins/html/index.ts'

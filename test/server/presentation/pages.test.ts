@@ -2,6 +2,7 @@
  * Browsers get pages: the same interactions with the same status, rulings and audit events as the JSON, shown otherwise.
  * API clients get what they get without the plugin, byte for byte.
  */
+// database: sqlite, because pages are made of answers, which do not depend on the database
 import { gunzipSync } from 'node:zlib'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

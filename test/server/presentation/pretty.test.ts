@@ -1,4 +1,5 @@
 /** `_pretty=true` indents whatever is JSON: Bundles as a whole, errors, and what shows the use of the server. */
+// database: sqlite, because answers are indented when they are made
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { indentJson } from '../../../kernel/index.ts'

@@ -1,4 +1,5 @@
 /** What the archiver answers to changes, what /metadata says of it, and what stays as it is without it. */
+// database: sqlite, because answers are changed when they are made; sdc-archiver/leaks.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { serverWith, type TestServer } from '../../support/server-with.ts'

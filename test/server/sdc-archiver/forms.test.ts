@@ -1,4 +1,5 @@
 /** Operations of forms, and resources that name what was archived: neither shows it, nor whether it was ever there. */
+// database: sqlite, because forms ask by sessions, which sdc-archiver/leaks.test.ts holds against what is stored on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import sdc from '../../../plugins/sdc/index.ts'

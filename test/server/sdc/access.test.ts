@@ -1,4 +1,5 @@
 /** Forms read as their caller: what is hidden changes no answer, and the trail names who was shown. */
+// database: sqlite, because forms read by sessions, which have tests on each kind in test/server/sessions
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'

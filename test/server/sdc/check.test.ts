@@ -1,4 +1,5 @@
 /** QuestionnaireResponses are checked against their Questionnaire, on $validate and on write. */
+// database: sqlite, because responses are checked before they are stored
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { fhirPath, type Json, type SdcServer, sdcServer, sdcUrl, variable } from '../../support/sdc-server.ts'

@@ -1,4 +1,5 @@
 /** $extract over HTTP: Observations, definitions, templates, and what is refused. */
+// database: sqlite, because resources are made in the process; sdc/round-trip.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { fhirPath, type Json, named, type SdcServer, sdcServer, sdcUrl } from '../../support/sdc-server.ts'

@@ -1,4 +1,5 @@
 /** $assemble, $next-question and $questionnaire-package over HTTP; and the plugin without its package. */
+// database: sqlite, because forms are put together in the process; sdc/round-trip.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import {

@@ -1,4 +1,5 @@
 /** Answers that are dates and times are compared as instants, however they are written. */
+// database: sqlite, because answers are compared in the process
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Json, type SdcServer, sdcServer } from '../../support/sdc-server.ts'

@@ -1,4 +1,5 @@
 /** $populate over HTTP: expressions, queries, Observations, and what is refused. */
+// database: sqlite, because expressions are evaluated in the process; sdc/round-trip.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import {

@@ -1,4 +1,5 @@
 /** SearchParameters that cannot be put to work, or not beside others, are refused before they are stored. */
+// database: sqlite, because parameters are refused before they are stored; search/client-parameters.test.ts is on each kind
 // process: its own, as posting.ts sets up the tests of the file that imports it first.
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,4 +1,5 @@
 /** Parameters without a value are ignored; what is not known is refused, or told. https://hl7.org/fhir/R4/search.html#errors */
+// database: sqlite, because parameters are read before anything is asked of the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

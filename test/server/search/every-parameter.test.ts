@@ -21,6 +21,7 @@ import { compileExtractor } from '../../../plugins/search/index/extractor.ts'
 import { createHasher } from '../../../plugins/search/index/hash.ts'
 import { IndexEntries } from '../../../plugins/search/index/index-entries.ts'
 import { askAgain } from '../../support/ask-again.ts'
+import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { examplesFolder, stubDefinitions } from '../../support/stub-definitions.ts'
@@ -231,17 +232,21 @@ const MODIFIERS: Readonly<Record<string, readonly string[]>> = {
   uri: [':below'],
 }
 
+/** A matcher asks no database: on PostgreSQL every fifth search is held against what it tells. */
+const EVERY = chosenKind.name === 'postgres' ? 5 : 1
+
 test('a matcher tells of each resource what the search does, and its keys lead to each that it meets', async () => {
   const session = server.get(Resources).as({ kind: 'internal', purpose: 'test' })
   const subjects = new Map<string, MatchSubject[]>()
-  for (const base of new Set(asked.map((one) => one.base))) {
+  const compared = asked.filter((_one, at) => at % EVERY === 0)
+  for (const base of new Set(compared.map((one) => one.base))) {
     const found: MatchSubject[] = []
     for await (const held of session.stream(base, '')) found.push(session.subject(held, held.parse()))
     subjects.set(base, found)
   }
   const failures: string[] = []
   const tried = { compared: 0, met: 0, filed: 0, none: 0 }
-  for (const { base, code, type, value } of asked) {
+  for (const { base, code, type, value } of compared) {
     const encoded = encodeURIComponent(value)
     const queries = [
       `${code}=${encoded}`,
@@ -270,7 +275,10 @@ test('a matcher tells of each resource what the search does, and its keys lead t
     }
   }
   assert.equal(failures.slice(0, 20), [])
-  assert.ok(tried.compared > 2_500 && tried.met > 5_000 && tried.filed > 800, JSON.stringify(tried))
+  assert.ok(
+    tried.compared > 2_500 / EVERY && tried.met > 5_000 / EVERY && tried.filed > 800 / EVERY,
+    JSON.stringify(tried),
+  )
 })
 
 test.run()

@@ -1,4 +1,5 @@
 /** Which pages of other origins a server with SMART lets in: those of registered apps, and everybody to discovery. */
+// database: sqlite, because origins are compared in the process
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import cors from '../../../plugins/cors/index.ts'

@@ -1,4 +1,5 @@
 /** What the authorization endpoint takes and refuses, and how it tells: by a redirect to the client, or by a page. */
+// database: sqlite, because requests are checked before a login is stored; smart/code-flow.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { assertQuick, cpuTime } from '../../support/cpu-time.ts'

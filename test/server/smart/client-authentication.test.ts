@@ -1,4 +1,5 @@
 /** How clients prove who they are: one way each, the one that was registered, and nothing that was sent comes back. */
+// database: sqlite, because assertions and secrets are checked in the process; smart/backend-services.test.ts is on each kind
 import { createHmac, createPublicKey, createSign, generateKeyPairSync, sign as signBytes } from 'node:crypto'
 import { exportJWK, SignJWT } from 'jose'
 import { test } from 'uvu'

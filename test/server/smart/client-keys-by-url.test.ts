@@ -1,4 +1,5 @@
 /** Keys of clients that are fetched from the URL that was registered: when, how often, and from where not. */
+// database: sqlite, because keys that are fetched are kept in the process
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'

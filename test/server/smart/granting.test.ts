@@ -1,4 +1,5 @@
 /** Scopes at the token endpoint: what is granted of what is asked for, by the packages that are installed. */
+// database: sqlite, because scopes are compared in the process; smart/scopes.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

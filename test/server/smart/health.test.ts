@@ -1,4 +1,5 @@
 /** Probes of a server that asks for tokens: open, but for the counters. */
+// database: sqlite, because probes ask nothing of the database but whether it answers
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { serverWith, type TestServer } from '../../support/server-with.ts'

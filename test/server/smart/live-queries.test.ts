@@ -1,4 +1,5 @@
 /** Live queries by access tokens: row B13 of SMART App Launch. */
+// database: sqlite, because tokens and live queries have tests on each kind: smart/bearer.test.ts, sync/live-queries.test.ts
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import limits from '../../../plugins/limits/index.ts'

@@ -1,4 +1,5 @@
 /** What a server with logins publishes and records: discovery, /metadata, introspection and the audit trail; and when it does not start. */
+// database: sqlite, because what is published and recorded does not depend on the database; smart/code-flow.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../../plugins/audit/index.ts'

@@ -1,4 +1,5 @@
 /** The endpoints of OAuth as such: what they take, what they refuse, what they say; discovery, introspection and revocation. */
+// database: sqlite, because requests are checked before anything is stored; smart/bearer.test.ts and smart/refresh.test.ts are on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import smart from '../../../plugins/smart/index.ts'

@@ -1,4 +1,5 @@
 /** People whose record, relation or role is over: no page shows them patients, and their tokens end within a second. */
+// database: sqlite, because records are read as any resource; smart/code-exchange.test.ts and smart/refresh.test.ts are on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import {

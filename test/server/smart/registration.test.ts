@@ -1,4 +1,5 @@
 /** POST /oauth/register: who may, what is taken, and what is refused. */
+// database: sqlite, because registrations are checked before they are stored; smart/bearer.test.ts registers on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { TestServer } from '../../support/server-with.ts'

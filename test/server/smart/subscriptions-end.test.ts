@@ -1,4 +1,5 @@
 /** Subscriptions of clients that are disabled. */
+// database: sqlite, because clients and Subscriptions have tests on each kind: smart/refresh.test.ts, subscriptions/rest-hooks.test.ts
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,4 +1,5 @@
 /** What is refused when it is written, instead of being stored and ignored. */
+// database: sqlite, because what is refused is refused before it is stored
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Json, patient, type SubscriptionClinic, subscription, subscriptionClinic } from './subscription-clinic.ts'

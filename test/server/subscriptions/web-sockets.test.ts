@@ -1,4 +1,5 @@
 /** The channel websocket: bind, bound and ping, and who is pinged. */
+// database: sqlite, because events reach this channel as they reach subscriptions/rest-hooks.test.ts, which is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { WebSocket } from 'ws'

@@ -1,4 +1,5 @@
 /** What bounds connections of live queries: slow clients, the stop of the server, changed definitions. */
+// database: sqlite, because connections are bounded in the process; sync/live-queries.test.ts is on each kind
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test } from 'uvu'

@@ -1,4 +1,5 @@
 /** Code systems whose url holds a bar, as six of R4 do: a name counts whole before it counts as a url with a version. */
+// database: sqlite, because names are split in the process; terminology/operations.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

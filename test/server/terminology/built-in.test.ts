@@ -1,4 +1,5 @@
 /** Code systems that libraries know: units, media types, languages, countries, currencies. */
+// database: sqlite, because these code systems are in the process
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -2,6 +2,7 @@
  * The parameters of R4's $expand beyond url, filter and pages, and what an expansion does with contained value sets,
  * supplements and fragments. https://hl7.org/fhir/R4/valueset-operation-expand.html
  */
+// database: sqlite, because value sets are expanded in the process; terminology/operations.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,4 +1,5 @@
 /** CodeSystem/$find-matches. https://hl7.org/fhir/R4/codesystem-operation-find-matches.html */
+// database: sqlite, because small code systems are searched in the process; terminology/indexed.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,4 +1,5 @@
 /** Value sets that code systems define by the form of a URL: SNOMED CT, LOINC, CodeSystem.valueSet. */
+// database: sqlite, because value sets are expanded in the process; terminology/indexed.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,4 +1,5 @@
 /** Terminology operations as entries of a batch. https://hl7.org/fhir/R4/terminology-service.html#batch */
+// database: sqlite, because entries ask what terminology/operations.test.ts asks on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -2,6 +2,7 @@
  * What $validate-code says of a code besides true or false: issues with the types of HL7's terminology ecosystem, and the
  * parts of the code that was found.
  */
+// database: sqlite, because codes are checked in the process; terminology/operations.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,4 +1,5 @@
 /** Wrong shapes in resources that a request brings are the client's error: 400, and never 500. */
+// database: sqlite, because what a request brings is read in the process
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

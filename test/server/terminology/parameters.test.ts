@@ -2,6 +2,7 @@
  * Each parameter of each terminology operation, by its clause in the definition of the operation: what the answer is with it. A
  * parameter that the server takes and that is not in the table fails the test. https://hl7.org/fhir/R4/terminology-service.html
  */
+// database: sqlite, because parameters are read in the process; terminology/operations.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

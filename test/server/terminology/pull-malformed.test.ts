@@ -1,4 +1,5 @@
 /** Sources that give malformed definitions, or pages without end: what is taken into use, what is said, what stays. */
+// database: sqlite, because what is pulled is checked before it is stored; terminology/pull.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

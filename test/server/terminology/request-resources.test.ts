@@ -1,4 +1,5 @@
 /** tx-resource: definitions that a request brings, for one answer. */
+// database: sqlite, because what a request brings is not stored
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

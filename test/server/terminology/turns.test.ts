@@ -1,4 +1,5 @@
 /** A large definition does not hold up others: it is parsed and read in short turns of the main thread. */
+// database: sqlite, because definitions are read by the main thread, wherever they were stored
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,4 +1,5 @@
 /** Versions, case, states and languages of codes in the terminology operations. https://hl7.org/fhir/R4/terminology-service.html */
+// database: sqlite, because versions and languages are compared in the process; terminology/operations.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

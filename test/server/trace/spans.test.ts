@@ -1,4 +1,5 @@
 /** Spans of OpenTelemetry: sent to a collector, below the span that the caller names, without anything that was sent or stored. */
+// database: sqlite, because spans are made of steps, which trace/traces.test.ts has on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import trace from '../../../plugins/trace/index.ts'

@@ -1,4 +1,5 @@
 /** A client that speaks XML only uses every interaction. https://hl7.org/fhir/R4/xml.html */
+// database: sqlite, because XML is made JSON before anything is asked of the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

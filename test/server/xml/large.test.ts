@@ -1,4 +1,5 @@
 /** Large XML is converted by a thread: the same answers, the same stored JSON, and no long turn of the main thread. */
+// database: sqlite, because XML is made JSON before anything is asked of the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'

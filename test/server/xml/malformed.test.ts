@@ -1,4 +1,5 @@
 /** Documents that are no resource in XML are refused with the place of what is wrong, and nothing of them is stored. */
+// database: sqlite, because XML is refused before anything is asked of the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../../plugins/audit/index.ts'

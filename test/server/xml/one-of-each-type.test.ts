@@ -1,4 +1,5 @@
 /** One official example of each type is written as XML over HTTP, and read back in both formats. */
+// database: sqlite, because XML is made JSON before anything is asked of the database
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

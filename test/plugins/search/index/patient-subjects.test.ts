@@ -10,6 +10,7 @@ import { createPatientSubjects } from '../../../../plugins/search/index/patient-
 import { singlePatientReference } from '../../../../plugins/search/index/single-patient.ts'
 import { StoredVersion } from '../../../../plugins/storage/version.ts'
 import { createDice } from '../../../bench/corpus/random.ts'
+import { isRepeating } from '../../../support/repeating-bundles.ts'
 import { examplesFolder } from '../../../support/stub-definitions.ts'
 
 const OWN = toOwnUrl('http://own.example/fhir')
@@ -39,7 +40,7 @@ const MEMBERS = new Set(['subject', 'patient'])
 
 test('the text of every R4 example tells the patients that the parsed resource tells', () => {
   let told = 0
-  for (const name of names) {
+  for (const name of names.filter((one) => !isRepeating(one))) {
     const resource = JSON.parse(read(name))
     for (const text of [JSON.stringify(resource), JSON.stringify(resource, null, 2)]) {
       const type = resource.resourceType
