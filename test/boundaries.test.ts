@@ -103,23 +103,29 @@ const imports: Rule = (files) =>
 const loaded = (source: Source): string[] =>
   ownImports({ ...source, text: source.text.replaceAll(/^(import|export) type [^']*'[^']*'$/gm, '') })
 
-/** A thread is started while somebody waits for it. */
-const THREAD = 'plugins/fhir/large/thread.ts'
+/** A thread is started while somebody waits for it: what each may not load, because it takes most of its start. */
+const THREADS: Readonly<Record<string, string>> = {
+  'plugins/fhir/large/thread.ts': 'plugins/search/service.ts',
+  'plugins/export/line-thread.ts': 'kernel/index.ts',
+  'plugins/database/sqlite/read-worker.ts': 'kernel/index.ts',
+}
 const threads: Rule = (files) => {
   const byPath = new Map(files.map((file) => [file.path, file]))
-  const found: string[] = []
-  const seen = new Set<string>()
-  const visit = (path: string): void => {
-    const file = byPath.get(path)
-    if (file === undefined || seen.has(path)) return
-    seen.add(path)
-    for (const to of loaded(file)) {
-      if (to === 'plugins/search/service.ts') found.push(`${path} loads all of search into a thread`)
-      else visit(to)
+  return Object.entries(THREADS).flatMap(([thread, heavy]) => {
+    const found: string[] = []
+    const seen = new Set<string>()
+    const visit = (path: string): void => {
+      const file = byPath.get(path)
+      if (file === undefined || seen.has(path)) return
+      seen.add(path)
+      for (const to of loaded(file)) {
+        if (to === heavy) found.push(`${path} loads ${heavy} into the thread ${thread}`)
+        else visit(to)
+      }
     }
-  }
-  visit(THREAD)
-  return found
+    visit(thread)
+    return found
+  })
 }
 
 /** What lies below what, where a plugin may not import everything: of two on one floor neither knows the other. */
@@ -388,11 +394,16 @@ const RULES: readonly (readonly [sentence: string, rule: Rule, planted: readonly
     ],
   ],
   [
-    'a thread loads what it needs of search, and no more',
+    'a thread loads what it needs, and no more',
     threads,
     [
       { path: 'plugins/fhir/large/thread.ts', text: "import { createPatients } from '../../search/service.ts'" },
       { path: 'plugins/fhir/large/examination.ts', text: "import { findPage } from '../../search/service.ts'" },
+      { path: 'plugins/storage/version-flags.ts', text: "import { createPause } from '../../kernel/index.ts'" },
+      {
+        path: 'plugins/database/sqlite/without-peeking.ts',
+        text: "import { createPause } from '../../../kernel/index.ts'",
+      },
     ],
   ],
   [

@@ -68,7 +68,7 @@ const createRun = (parts: FilesParts, { isDryRun, isAgain, parallel }: Options) 
     unreadable: Map<OpenSource, unknown>,
   ) {
     for (const source of sources) {
-      const opened = await openSource(partsFor(source, isFirst), source, isLast, outcomes.get(source)?.kept)
+      const opened = await openSource(partsFor(source, isFirst), source, isLast, outcomes.get(source))
       const { outcome, jobs } = opened
       outcomes.set(source, outcome)
       if (outcome.finished !== undefined) {

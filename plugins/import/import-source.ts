@@ -57,6 +57,8 @@ export interface SourceOutcome {
   readonly unresolved: number
   /** These records, by their numbers, where there was room to keep all of them: the file need not be read again. */
   readonly kept: readonly ImportRecord[] | undefined
+  /** An earlier run has begun the import of the file. */
+  readonly isResumed: boolean
   /** When the file was imported before, in milliseconds since the epoch; then nothing was read, and `failed` is of that time. */
   readonly finished?: number
 }
@@ -98,25 +100,33 @@ export interface OpenSource {
 }
 
 /**
- * `isLast`: records with unresolved references are refused, because no other try follows. `left`: the records that the try
- * before has kept.
+ * `isLast`: records with unresolved references are refused, because no other try follows. `before`: what the try before has
+ * left.
  */
 export const openSource = async (
   parts: SourceParts,
   source: ImportSource,
   isLast: boolean,
-  left: readonly ImportRecord[] | undefined,
+  before: SourceOutcome | undefined,
 ): Promise<OpenSource> => {
   const { database, session, clock, isDryRun, isAgain, transact, fence } = parts
   const { id, name, type } = source
   const known = isDryRun ? undefined : await database.get<SourceRow>(findSource, [id])
   if (known?.finished != null && !isAgain) {
     const finished = Number(known.finished)
-    const outcome = { resources: 0, failed: Number(known.failed), unresolved: 0, kept: undefined, finished }
+    const outcome = {
+      resources: 0,
+      failed: Number(known.failed),
+      unresolved: 0,
+      kept: undefined,
+      isResumed: false,
+      finished,
+    }
     return { jobs: async function* () {}, outcome, refuse: async () => undefined }
   }
-  if (!isDryRun && (known === undefined || known.finished != null))
-    await transact((transaction) => transaction.run(beginSource, [id, name, clock.now()]))
+  const isBegun = known !== undefined && known.finished == null
+  const isResumed = before?.isResumed ?? isBegun
+  if (!isDryRun && !isBegun) await transact((transaction) => transaction.run(beginSource, [id, name, clock.now()]))
   const done = createDoneRecords(isDryRun ? [] : await database.all<RangeRow>(listRanges, [id]))
   if (done.resources > 0) parts.resumed(done.resources)
   let kept: ImportRecord[] | undefined = []
@@ -124,6 +134,7 @@ export const openSource = async (
     resources: done.resources,
     failed: done.failed,
     unresolved: 0,
+    isResumed,
     get kept() {
       return kept?.sort((one, other) => one.number - other.number)
     },
@@ -140,7 +151,7 @@ export const openSource = async (
     }
     outcome.failed += 1
     // Reported before it is stored: an import that is interrupted in between reports it again.
-    const refusal = { file: record.file, line: record.line, error }
+    const refusal = { file: record.file, line: record.line, error, isResumed }
     parts.refused(refusal)
     if (isDryRun) return
     const { number } = record
@@ -179,7 +190,7 @@ export const openSource = async (
   return {
     outcome,
     async refuse(error) {
-      const refusal = { file: name, line: undefined, error }
+      const refusal = { file: name, line: undefined, error, isResumed }
       outcome.failed += 1
       outcome.unresolved = 0
       parts.refused(refusal)
@@ -192,6 +203,7 @@ export const openSource = async (
       })
     },
     async *jobs() {
+      const left = before?.kept
       for await (const batch of batchesOf(left === undefined ? missing() : [left], parts.batchRecords)) {
         running += 1
         yield () => store(batch)

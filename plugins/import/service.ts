@@ -17,6 +17,8 @@ export interface RefusedRecord {
   readonly file: string
   readonly line: number | undefined
   readonly error: unknown
+  /** The import of the file was begun by an earlier run, which may have reported the record, too. */
+  readonly isResumed: boolean
 }
 
 export interface ImportListener {

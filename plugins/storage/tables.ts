@@ -2,21 +2,6 @@
 import type { SchemaChange } from '../../kernel/index.ts'
 import { sql } from '../database/service.ts'
 
-/** Bits of the column `flags`. DELETED: the version is a deletion. GZIP: the body is stored as gzip. */
-export const DELETED = 1
-export const GZIP = 2
-/** The body is raw deflate with the dictionary of small bodies, as earlier builds wrote it. */
-export const DEFLATED = 16
-/** The body has the format of body/lz.ts. */
-export const LZ = 32
-/** The bits that name the encoding of the body; none is set if the bytes are uncompressed. */
-export const FORM = GZIP | DEFLATED | LZ
-/** Two bits with the method that made the version, which history returns: an index into VERSION_METHODS. */
-export const METHOD_SHIFT = 2
-export const METHOD_BITS = 3
-export const VERSION_METHODS = ['POST', 'PUT', 'DELETE', 'PATCH'] as const
-export type Method = (typeof VERSION_METHODS)[number]
-
 const resource = (bytes: string, integer: string): string =>
   `CREATE TABLE resource (rid ${integer} PRIMARY KEY, type integer NOT NULL, id varchar(64) NOT NULL, ver integer NOT NULL, upd bigint NOT NULL, flags integer NOT NULL, body ${bytes})`
 const history = (bytes: string): string =>

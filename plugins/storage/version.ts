@@ -1,16 +1,8 @@
 /** One version of a resource, with its body as the bytes that the database has. */
 import type { OwnUrl, ResourceVersion } from '../../kernel/index.ts'
 import { decompressBody, unpackLater } from './body/body.ts'
-import {
-  DELETED,
-  FORM,
-  GZIP,
-  METHOD_BITS,
-  METHOD_SHIFT,
-  type Method,
-  VERSION_METHODS,
-  type VersionRow,
-} from './tables.ts'
+import type { VersionRow } from './tables.ts'
+import { DELETED, FORM, GZIP, METHOD_BITS, METHOD_SHIFT, type Method, VERSION_METHODS } from './version-flags.ts'
 import { toHttpDate, toMillis } from './version-time.ts'
 
 export class StoredVersion {

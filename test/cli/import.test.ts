@@ -1,6 +1,7 @@
 /** `server import`: what it prints, what it writes into the file of errors, and how it exits. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import BetterSqlite from 'better-sqlite3'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import importing from '../../plugins/import/index.ts'
@@ -45,6 +46,25 @@ test('a refused record exits with 1, is printed, and is an OperationOutcome in t
   const outcome = JSON.parse(line as string)
   assert.is(outcome.resourceType, 'OperationOutcome')
   assert.match(outcome.issue[0].diagnostics, /^bad\.ndjson:2: /)
+})
+
+test('an import that was interrupted before a refusal was noted names it once in the file of errors, and one that is made again twice', async () => {
+  writeFileSync(path('cut.ndjson'), `${patients('d')}\n{"resourceType":"Nonsense"}`)
+  const errors = path('cut-errors.ndjson')
+  writeFileSync(errors, '{"a line that was cut')
+  const lines = (): readonly string[] => readFileSync(errors, 'utf8').trim().split('\n')
+  await run([path('cut.ndjson'), '--errors', errors])
+  assert.is(lines().length, 2)
+  const open = new BetterSqlite(database)
+  open.prepare("UPDATE import_source SET finished = NULL, failed = 0 WHERE name = 'cut.ndjson'").run()
+  open.close()
+  const { code, stdout } = await run([path('cut.ndjson'), '--errors', errors])
+  assert.is(code, 1)
+  assert.match(stdout, /1 record refused$/m)
+  assert.is(lines().length, 2)
+  await run([path('cut.ndjson'), '--errors', errors, '--again'])
+  assert.is(lines().length, 3)
+  assert.is(lines()[1], lines()[2])
 })
 
 test('a second run of a file with refused records exits with 1 and names their number', async () => {

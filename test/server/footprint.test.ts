@@ -3,8 +3,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { memoryArguments } from '../../cli/memory-arguments.js'
 import { load, toGet, toSend } from '../bench/client.ts'
+import { asShipped } from '../support/as-shipped.ts'
 import { temporaryFolder } from '../support/database-kinds.ts'
 import { spawnServer } from '../support/spawn-server.ts'
 
@@ -16,14 +16,7 @@ test.after(() => folder.remove())
 const anonymousOf = (pid: number | undefined): number =>
   Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
 
-const asBounded = () => {
-  const { argv, env, platform, execve } = process
-  const wanted = memoryArguments({ argv: argv.slice(0, 2), execArgv: [], env, platform, execve })
-  if (wanted === undefined) throw new Error('this process is bounded itself')
-  return { args: wanted.args.filter((one) => one.startsWith('--')), environment: wanted.environment }
-}
-
-const holdAfterLoad = async (name: string, node?: ReturnType<typeof asBounded>): Promise<number> => {
+const holdAfterLoad = async (name: string, node?: ReturnType<typeof asShipped>): Promise<number> => {
   const server = await spawnServer(`${folder.path}/${name}.sqlite`, node === undefined ? {} : { node })
   const { base: address } = server
   let at = 0
@@ -46,7 +39,7 @@ const holdAfterLoad = async (name: string, node?: ReturnType<typeof asBounded>):
 if (existsSync('/proc/self/status'))
   test('the options that a server is started with keep down what it holds after thousands of requests', async () => {
     const free = await holdAfterLoad('free')
-    const bounded = await holdAfterLoad('bounded', asBounded())
+    const bounded = await holdAfterLoad('bounded', asShipped())
     assert.ok(bounded < free * 0.85, `${bounded} bytes with them, ${free} without`)
   })
 

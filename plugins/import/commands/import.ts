@@ -3,10 +3,10 @@
  * command goes on where it was. Exit codes: 0 all was stored, 1 something was refused or it is not done, 2 wrong arguments or
  * the database cannot be opened.
  */
-import { createWriteStream } from 'node:fs'
 import { Args, Command, Flags } from '@oclif/core'
 import { commandContext, counted, type Kernel, progressLine, systemClock } from '../../../kernel/index.ts'
 import { isOpenElsewhere, lookForDatabase } from '../../database/service.ts'
+import { openErrorsFile } from '../errors-file.ts'
 import { findSources } from '../find-sources.ts'
 import { toErrorLine } from '../refused-record.ts'
 import { Importing, type ImportOptions, type ImportSummary, type RefusedRecord } from '../service.ts'
@@ -94,13 +94,12 @@ export default class ImportCommand extends Command {
   async #store(kernel: Kernel, options: ImportOptions, errors: string | undefined): Promise<ImportSummary> {
     const { stdout, stderr } = commandContext(this)
     const line = progressLine(stdout, systemClock)
-    const file = errors === undefined ? undefined : createWriteStream(errors, { flags: 'a', mode: 0o600 })
+    const file = errors === undefined ? undefined : openErrorsFile(errors)
     let shown = 0
     const refused = (record: RefusedRecord): void => {
-      const outcome = toErrorLine(record)
-      file?.write(`${JSON.stringify(outcome)}\n`)
+      file?.add(record)
       shown += 1
-      if (shown <= SHOWN) line.say(outcome.issue[0]?.diagnostics ?? '')
+      if (shown <= SHOWN) line.say(toErrorLine(record).issue[0]?.diagnostics ?? '')
     }
     try {
       const summary = await kernel.get(Importing).run(options, {
@@ -125,7 +124,7 @@ export default class ImportCommand extends Command {
       stderr.write(`server: not done, run it again to go on: ${(error as Error).message}\n`)
       return this.exit(NOT_DONE)
     } finally {
-      await new Promise<void>((resolve) => (file === undefined ? resolve() : file.end(resolve)))
+      await file?.end()
     }
   }
 }

@@ -13,9 +13,43 @@ export interface WrittenRows {
   of(resource: object, source: ExtractionSource): IndexEntries | undefined
 }
 
+interface Kept {
+  readonly source: ExtractionSource
+  readonly rows: IndexEntries
+}
+
+class Given {
+  constructor(object: object) {
+    // biome-ignore lint/correctness/noConstructorReturn: the subclass adds its private member to what is returned here
+    return object
+  }
+}
+
+/**
+ * A private member of the resource itself. A WeakMap takes a microsecond more for each resource: V8 keeps all of its values alive
+ * through the next collection of the young generation, and copies them.
+ */
+class WithRows extends Given {
+  #kept: Kept
+
+  private constructor(resource: object, kept: Kept) {
+    super(resource)
+    this.#kept = kept
+  }
+
+  static keep(resource: object, kept: Kept): void {
+    // A transaction that runs again writes the same resource.
+    if (#kept in resource) resource.#kept = kept
+    else new WithRows(resource, kept)
+  }
+
+  static of(resource: object): Kept | undefined {
+    return #kept in resource ? resource.#kept : undefined
+  }
+}
+
 export const createWrittenRows = (): WrittenRows => {
   const wanted = new Set<(type: string) => boolean>()
-  const kept = new WeakMap<object, { readonly source: ExtractionSource; readonly rows: IndexEntries }>()
   return {
     want(wants) {
       wanted.add(wants)
@@ -26,12 +60,12 @@ export const createWrittenRows = (): WrittenRows => {
       if (wanted.size === 0) return
       for (const wants of wanted)
         if (wants(type)) {
-          kept.set(resource, { source, rows })
+          WithRows.keep(resource, { source, rows })
           return
         }
     },
     of(resource, source) {
-      const found = kept.get(resource)
+      const found = WithRows.of(resource)
       return found?.source === source ? found.rows : undefined
     },
   }

@@ -14,10 +14,12 @@ export interface FiledMatchers<F extends Filed> {
   /** Whether any is of this type. */
   has(type: string): boolean
   /** Those that a resource with these keys may match; undefined stands for no resource. */
-  find(type: string, keys: readonly number[] | undefined, others: readonly number[] | undefined): ReadonlySet<F>
+  find(type: string, keys: readonly number[] | undefined, others: readonly number[] | undefined): Iterable<F>
   /** The number of those without a key. */
   readonly listed: number
 }
+
+const NONE: readonly never[] = []
 
 export const createFiledMatchers = <F extends Filed>(): FiledMatchers<F> => {
   const byKey = new Map<number, F | Set<F>>()
@@ -36,13 +38,16 @@ export const createFiledMatchers = <F extends Filed>(): FiledMatchers<F> => {
     if (there === filed) byKey.delete(key)
     else if (there instanceof Set && there.delete(filed) && there.size === 0) byKey.delete(key)
   }
-  const gather = (found: Set<F>, keys: readonly number[]): void => {
+  /** Adds to `found`, or to a set of its own: mostly nothing is found. */
+  const gather = (found: Set<F> | undefined, keys: readonly number[]): Set<F> | undefined => {
     for (const key of keys) {
       const there = byKey.get(key)
       if (there === undefined) continue
+      found ??= new Set()
       if (there instanceof Set) for (const one of there) found.add(one)
       else found.add(there)
     }
+    return found
   }
   return {
     add(filed) {
@@ -70,10 +75,11 @@ export const createFiledMatchers = <F extends Filed>(): FiledMatchers<F> => {
     },
     has: (type) => ofType.has(type),
     find(type, keys, others) {
-      const found = new Set<F>(lists.get(type))
-      if (keys !== undefined) gather(found, keys)
-      if (others !== undefined) gather(found, others)
-      return found
+      const list = lists.get(type)
+      let found = list === undefined || list.size === 0 ? undefined : new Set(list)
+      if (keys !== undefined) found = gather(found, keys)
+      if (others !== undefined) found = gather(found, others)
+      return found ?? NONE
     },
     get listed() {
       return listed

@@ -5,7 +5,7 @@
  */
 import { promisify } from 'node:util'
 import { gunzip, gunzipSync, gzipSync } from 'node:zlib'
-import { GZIP } from '../tables.ts'
+import { GZIP } from '../version-flags.ts'
 import { deflate } from './deflate.ts'
 import { lz } from './lz.ts'
 import { SMALL_BYTES } from './small-codec.ts'

@@ -4,7 +4,7 @@
  * RFC 1951, section 3.2.3: blocks that are not final may be followed by others. RFC 1952, section 2.3.
  */
 import { constants, crc32, deflateRawSync } from 'node:zlib'
-import { GZIP } from '../tables.ts'
+import { GZIP } from '../version-flags.ts'
 import { combineCrc } from './combine-crc.ts'
 
 /** A text compressed to deflate blocks, none of which is marked as final. */

@@ -3,7 +3,7 @@
  * new ones are stored with lz.ts, which takes a third of the time. RFC 1951
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
-import { DEFLATED } from '../tables.ts'
+import { DEFLATED } from '../version-flags.ts'
 import { DICTIONARY } from './dictionary.ts'
 import { SMALL_BYTES, type SmallCodec } from './small-codec.ts'
 

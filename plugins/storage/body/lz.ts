@@ -15,7 +15,7 @@
  */
 import { Buffer } from 'node:buffer'
 import { crc32 } from 'node:zlib'
-import { LZ } from '../tables.ts'
+import { LZ } from '../version-flags.ts'
 import { DICTIONARY } from './dictionary.ts'
 import { SMALL_BYTES, type SmallCodec } from './small-codec.ts'
 

@@ -5,12 +5,15 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { asShipped } from '../../support/as-shipped.ts'
 import type { Cores } from '../cores.ts'
 
 export interface SubjectOptions {
   readonly cores: Cores
   /** Let it use every core: for figures whose subject is what other threads do. */
   readonly unbound?: boolean
+  /** Give it the options and the environment that `server` has. */
+  readonly shipped?: boolean
   /** Where its standard output goes; dropped when unset. */
   readonly logPath?: string
 }
@@ -39,10 +42,11 @@ interface Reply {
 }
 
 /** A child inherits the core its parent is bound to, so an unbound one must be let loose. */
-const command = ({ cores, unbound }: SubjectOptions): { execPath: string; execArgv: string[] } => {
-  if (cores.server === undefined) return { execPath: process.execPath, execArgv: [] }
+const command = ({ cores, unbound, shipped }: SubjectOptions) => {
+  const { args, environment } = shipped === true ? asShipped() : { args: [], environment: process.env }
+  if (cores.server === undefined) return { execPath: process.execPath, execArgv: [...args], env: environment }
   const list = unbound === true ? '0-1023' : String(cores.server)
-  return { execPath: 'taskset', execArgv: ['-c', list, process.execPath] }
+  return { execPath: 'taskset', execArgv: ['-c', list, process.execPath, ...args], env: environment }
 }
 
 /** Starts `test/bench/process/<name>.ts`. */

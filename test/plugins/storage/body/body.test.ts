@@ -11,7 +11,7 @@ import { deflate } from '../../../../plugins/storage/body/deflate.ts'
 import { DICTIONARY } from '../../../../plugins/storage/body/dictionary.ts'
 import { lz } from '../../../../plugins/storage/body/lz.ts'
 import { SMALL_BYTES } from '../../../../plugins/storage/body/small-codec.ts'
-import { DEFLATED, GZIP, LZ } from '../../../../plugins/storage/tables.ts'
+import { DEFLATED, GZIP, LZ } from '../../../../plugins/storage/version-flags.ts'
 import { examplesFolder } from '../../../support/stub-definitions.ts'
 
 const observation = (note: string): string =>
