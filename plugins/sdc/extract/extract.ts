@@ -95,6 +95,7 @@ export const extract = async (input: ExtractInput, evaluator: Evaluator, ask: As
   const question = async (place: ExtractPlace, state: State): Promise<void> => {
     const { definition, node, variables } = place
     for (const answer of evaluator.evaluate('answer', node, variables)) {
+      if (!isObject(plainValue(answer))) continue
       const at = reserve()
       const made = await observations.answer(definition, plainValue(answer) as Json, state.observations)
       putObservation(at, made)
@@ -135,7 +136,10 @@ export const extract = async (input: ExtractInput, evaluator: Evaluator, ask: As
   const children = async (parent: Json, node: unknown, variables: Variables, state: State): Promise<void> => {
     const byLinkId = new Map(itemsOf(parent).map((one) => [one.linkId, one]))
     for (const child of evaluator.evaluate('item', node, variables)) {
-      const { linkId } = plainValue(child) as Json
+      const plain = plainValue(child)
+      // As `objectsIn`: what is no item is left out.
+      if (!isObject(plain)) continue
+      const { linkId } = plain
       const definition = byLinkId.get(String(linkId))
       if (definition !== undefined) await item({ definition, node: child, variables }, state)
       else
