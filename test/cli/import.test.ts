@@ -1,5 +1,5 @@
 /** `server import`: what it prints, what it writes into the file of errors, and how it exits. */
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import BetterSqlite from 'better-sqlite3'
 import { test } from 'uvu'
@@ -65,6 +65,36 @@ test('an import that was interrupted before a refusal was noted names it once in
   await run([path('cut.ndjson'), '--errors', errors, '--again'])
   assert.is(lines().length, 3)
   assert.is(lines()[1], lines()[2])
+})
+
+test('a file of errors that cannot be written, or that lies in what is imported, is refused before anything is stored', async () => {
+  const folder = path('with-errors')
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'x.ndjson'), `${patients('e')}\n{"resourceType":"Nonsense"}`)
+  for (const [file, expected] of [
+    [path('missing/errors.ndjson'), /^server: --errors \S+ cannot be written: ENOENT[^\n]*\n$/],
+    [folder, /^server: --errors \S+ cannot be written: EISDIR[^\n]*\n$/],
+    [join(folder, 'errors.ndjson'), /^server: --errors \S+ lies in what is imported[^\n]*\n$/],
+  ] as const) {
+    const { code, stdout, stderr } = await run([folder, '--errors', file])
+    assert.is(code, 2, stderr)
+    assert.match(stderr, expected)
+    assert.is(stdout, '')
+  }
+  assert.not(existsSync(join(folder, 'errors.ndjson')))
+  const full = await run([folder, '--errors', '/dev/full'])
+  assert.is(full.code, 1)
+  assert.match(full.stderr, /^server: not done, run it again to go on: ENOSPC[^\n]*\n$/)
+  const errors = path('with-errors.ndjson')
+  // As an interrupted import leaves it: the beginning of a line that was not noted.
+  writeFileSync(errors, '{"resourceType":"Operatio')
+  assert.is((await run([folder, '--errors', errors])).code, 1)
+  assert.equal(
+    readFileSync(errors, 'utf8')
+      .split('\n')
+      .map((line) => line && JSON.parse(line).issue[0].diagnostics.split(': ')[0]),
+    ['x.ndjson:2', ''],
+  )
 })
 
 test('a second run of a file with refused records exits with 1 and names their number', async () => {

@@ -6,7 +6,7 @@
 import { Args, Command, Flags } from '@oclif/core'
 import { commandContext, counted, type Kernel, progressLine, systemClock } from '../../../kernel/index.ts'
 import { isOpenElsewhere, lookForDatabase } from '../../database/service.ts'
-import { openErrorsFile } from '../errors-file.ts'
+import { type ErrorsFile, isAmong, openErrorsFile } from '../errors-file.ts'
 import { findSources } from '../find-sources.ts'
 import { toErrorLine } from '../refused-record.ts'
 import { Importing, type ImportOptions, type ImportSummary, type RefusedRecord } from '../service.ts'
@@ -61,12 +61,30 @@ export default class ImportCommand extends Command {
       this.exit(NOT_DONE)
     }
     const { 'dry-run': isDryRun, again: isAgain, parallel } = flags
-    const kernel = await this.#start(say)
+    const file = flags.errors === undefined ? undefined : this.#openErrors(flags.errors, paths, say)
     try {
-      const summary = await this.#store(kernel, { paths, isDryRun, isAgain, parallel }, flags.errors)
-      if (summary.failed > 0) this.exit(NOT_DONE)
+      const kernel = await this.#start(say)
+      try {
+        const summary = await this.#store(kernel, { paths, isDryRun, isAgain, parallel }, file)
+        if (summary.failed > 0) this.exit(NOT_DONE)
+      } finally {
+        await kernel.stop()
+      }
     } finally {
-      await kernel.stop()
+      file?.end()
+    }
+  }
+
+  #openErrors(path: string, paths: readonly string[], say: (line: string) => void): ErrorsFile {
+    if (isAmong(path, paths)) {
+      say(`--errors ${path} lies in what is imported, and would be imported too; name a file elsewhere`)
+      this.exit(UNREADABLE)
+    }
+    try {
+      return openErrorsFile(path)
+    } catch (error) {
+      say(`--errors ${path} cannot be written: ${(error as Error).message}`)
+      return this.exit(UNREADABLE)
     }
   }
 
@@ -91,10 +109,9 @@ export default class ImportCommand extends Command {
     }
   }
 
-  async #store(kernel: Kernel, options: ImportOptions, errors: string | undefined): Promise<ImportSummary> {
+  async #store(kernel: Kernel, options: ImportOptions, file: ErrorsFile | undefined): Promise<ImportSummary> {
     const { stdout, stderr } = commandContext(this)
     const line = progressLine(stdout, systemClock)
-    const file = errors === undefined ? undefined : openErrorsFile(errors)
     let shown = 0
     const refused = (record: RefusedRecord): void => {
       file?.add(record)
@@ -123,8 +140,6 @@ export default class ImportCommand extends Command {
       line.end()
       stderr.write(`server: not done, run it again to go on: ${(error as Error).message}\n`)
       return this.exit(NOT_DONE)
-    } finally {
-      await file?.end()
     }
   }
 }
