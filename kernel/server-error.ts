@@ -57,11 +57,18 @@ export class ServerError extends Error {
     this.code = code
   }
 
-  /** Adds headers, a FHIRPath expression, several issues, or a detail for the log. */
+  /**
+   * A copy with further headers, FHIRPath expressions, issues, or a detail for the log. The error itself stays as it is, because
+   * several requests may have been given it, such as those whose connection to the database was lost together.
+   */
   with(extras: ErrorExtras): this {
-    this.extras = { ...this.extras, ...extras }
-    if (extras.cause !== undefined) this.cause = extras.cause
-    return this
+    const copy = Reflect.construct(Error, [this.message], this.constructor) as this
+    Object.assign(copy, this)
+    copy.extras = { ...this.extras, ...extras }
+    if (extras.cause !== undefined) copy.cause = extras.cause
+    // Where the error was made.
+    Object.defineProperty(copy, 'stack', { get: () => this.stack, configurable: true })
+    return copy
   }
 }
 
