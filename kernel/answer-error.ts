@@ -1,7 +1,7 @@
 /** Answers with an error through the router: status, headers and an OperationOutcome. */
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { BodyTooLarge, MalformedRequest, MalformedUrl, MediaTypeRefused, SchemaNotMet } from './errors.ts'
+import { BodyNotJson, BodyTooLarge, MalformedRequest, MalformedUrl, MediaTypeRefused, SchemaNotMet } from './errors.ts'
 import { indentJson } from './indent-json.ts'
 import { toOutcome, toServerError } from './outcome.ts'
 import { asksPretty } from './pretty-parameter.ts'
@@ -19,6 +19,9 @@ const fromFastify = (error: FastifyError): ServerError | undefined => {
       return MediaTypeRefused()
     case 'FST_ERR_BAD_URL':
       return MalformedUrl()
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+      return BodyNotJson()
     case 'FST_ERR_VALIDATION':
       return SchemaNotMet(error.message)
     default:

@@ -196,6 +196,7 @@ export const MalformedRequest = defineError(
   'structure',
   'The request is not well-formed HTTP/1.1: %s.',
 )
+export const BodyNotJson = defineError('kernel/body-not-json', 400, 'structure', 'The request body is not valid JSON.')
 export const SchemaNotMet = defineError(
   'kernel/schema-not-met',
   400,

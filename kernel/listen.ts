@@ -229,6 +229,7 @@ export const createApp = async (
     logger: false,
     bodyLimit: BODY_BYTES,
     schemaController: schemaCompilers(),
+    ajv: { customOptions: { removeAdditional: false } }, // what a schema does not allow is refused, not left out
     return503OnClosing: false, // while stopping we answer ourselves: an OperationOutcome, and /livez stays 200
     serverFactory: () =>
       httpModule.createServer(

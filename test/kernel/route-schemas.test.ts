@@ -12,7 +12,12 @@ const shop = pluginOf('shop', ({ routes }) =>
       '/order',
       {
         schema: {
-          body: { type: 'object', required: ['count'], properties: { count: { type: 'integer', minimum: 1 } } },
+          body: {
+            type: 'object',
+            required: ['count'],
+            properties: { count: { type: 'integer', minimum: 1 } },
+            additionalProperties: false,
+          },
           headers: { type: 'object', required: ['X-Shop'], properties: { 'X-Shop': { type: 'string', maxLength: 4 } } },
           response: { 200: { type: 'object', properties: { count: { type: 'integer' } } } },
         },
@@ -23,7 +28,7 @@ const shop = pluginOf('shop', ({ routes }) =>
   }),
 )
 
-const order = async (kernel: Kernel, payload: object, headers: Record<string, string>) => {
+const order = async (kernel: Kernel, payload: object | string, headers: Record<string, string>) => {
   const { statusCode, body } = await kernel.inject({ method: 'POST', url: '/order', payload, headers })
   return { statusCode, body: JSON.parse(body) as unknown }
 }
@@ -47,6 +52,15 @@ test('bodies and header fields are checked, and an answer has what its schema na
     },
   })
   assert.equal(await order(kernel, { count: 0 }, { 'x-shop': 'main' }), refused('body/count must be >= 1'))
+  assert.equal(
+    await order(kernel, { count: 2, cuont: 3 }, { 'x-shop': 'main' }),
+    refused('body must NOT have additional properties'),
+  )
+  for (const text of ['{"count": ', '']) {
+    const { statusCode, body } = await order(kernel, text, { 'x-shop': 'main', 'content-type': 'application/json' })
+    assert.is(statusCode, 400)
+    assert.match(JSON.stringify(body), /The request body is not valid JSON\./)
+  }
   assert.equal(await order(kernel, { count: 2 }, {}), refused("headers must have required property 'x-shop'"))
   assert.equal(
     await order(kernel, { count: 2 }, { 'x-shop': 'longer' }),
