@@ -19,7 +19,7 @@ import { httpModule } from './http-module.ts'
 import type { MountOptions } from './http-parts.ts'
 import { toOutcome } from './outcome.ts'
 import { createPipelinedRequests, type PipelinedRequests } from './pipelining.ts'
-import { schemaCompilers } from './schema-compilers.ts'
+import { schemaOptions } from './schema-compilers.ts'
 import type { ServerError } from './server-error.ts'
 import { type BareRefusal, type BareRefusals, createBareRefusals } from './unparsed.ts'
 import type { Upgrades } from './upgrades.ts'
@@ -228,8 +228,7 @@ export const createApp = async (
   const app = fastify({
     logger: false,
     bodyLimit: BODY_BYTES,
-    schemaController: schemaCompilers(),
-    ajv: { customOptions: { removeAdditional: false } }, // what a schema does not allow is refused, not left out
+    ...schemaOptions(),
     return503OnClosing: false, // while stopping we answer ourselves: an OperationOutcome, and /livez stays 200
     serverFactory: () =>
       httpModule.createServer(

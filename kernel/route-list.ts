@@ -1,7 +1,7 @@
 /** The routes of all plugins, from mounting them in apps that never listen: for descriptions of the server. */
 import type { MountedRoutes } from './http-parts.ts'
 import type { RouteConfig } from './route-config.ts'
-import { schemaCompilers } from './schema-compilers.ts'
+import { schemaOptions } from './schema-compilers.ts'
 
 export interface ListedRoute {
   readonly plugin: string
@@ -17,7 +17,7 @@ export const listRoutes = async (routes: readonly MountedRoutes[]): Promise<read
   const listed: ListedRoute[] = []
   const { default: fastify } = await import('fastify')
   for (const { plugin, callback, bare } of routes) {
-    const app = fastify({ exposeHeadRoutes: false, schemaController: schemaCompilers() })
+    const app = fastify({ exposeHeadRoutes: false, ...schemaOptions() })
     app.addHook('onRoute', ({ method, url, config = {} }) => {
       listed.push({ plugin, methods: [method].flat(), path: url, bare, config })
     })

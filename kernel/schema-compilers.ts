@@ -24,8 +24,8 @@ const withLowerCaseNames = ({ properties, required, ...others }: HeadersSchema):
   ...(required && { required: required.map(lower) }),
 })
 
-/** The option `schemaController` of Fastify. */
-export const schemaCompilers = (): SchemaController => {
+/** Options of Fastify. */
+export const schemaOptions = (): Pick<FastifyServerOptions, 'schemaController' | 'ajv'> => {
   // Dependencies of Fastify, so they are resolved from where it is.
   const load = (name: string) => createRequire(import.meta.resolve('fastify'))(name)()
   let validators: Build | undefined
@@ -41,5 +41,7 @@ export const schemaCompilers = (): SchemaController => {
     return serializers(...given)
   }
   // Their types are those of ajv and fast-json-stringify, which say nothing of the part of the request.
-  return { compilersFactory: { buildValidator, buildSerializer } } as unknown as SchemaController
+  const schemaController = { compilersFactory: { buildValidator, buildSerializer } } as unknown as SchemaController
+  // What a schema does not allow is refused, not left out.
+  return { schemaController, ajv: { customOptions: { removeAdditional: false } } }
 }

@@ -137,8 +137,7 @@ export const extract = async (input: ExtractInput, evaluator: Evaluator, ask: As
     const byLinkId = new Map(itemsOf(parent).map((one) => [one.linkId, one]))
     for (const child of evaluator.evaluate('item', node, variables)) {
       const plain = plainValue(child)
-      // As `objectsIn`: what is no item is left out.
-      if (!isObject(plain)) continue
+      if (!isObject(plain)) continue // as `objectsIn` leaves it out
       const { linkId } = plain
       const definition = byLinkId.get(String(linkId))
       if (definition !== undefined) await item({ definition, node: child, variables }, state)
