@@ -8,11 +8,13 @@ import { createManualClock, type ManualClock } from '../../support/manual-clock.
 import type { TestServer } from '../../support/server-with.ts'
 import { BUILT_IN_BASIC, postForm } from '../../support/smart-server.ts'
 import { createTestBrowser } from '../../support/test-browser.ts'
+import { until } from '../../support/until.ts'
 
 const SCOPE = 'openid launch/patient patient/*.rs'
 const PENDING = sql('test.pending', 'SELECT count(*) AS n FROM oauth_request')
 const PENDING_OF = sql('test.pending-of', 'SELECT count(*) AS n FROM oauth_request WHERE client_id = ?')
 const BATCH = 500
+const WAIT_MS = 10_000
 const PREFILL = sql(
   'test.prefill',
   `INSERT INTO oauth_request (id_hash, cookie_hash, client_id, params, step, session_hash, chosen, expires_at)
@@ -178,8 +180,7 @@ test('a login that nobody has begun to finish ends after ten minutes, and its ro
     assert.is((await idle.submit(page, { username: 'a' })).status, 400)
     await clock.leap(298_000)
     assert.is((await busy.submit(picker, { patient: 'p1' })).status, 200, 'after the login, fifteen minutes in all')
-    for (let turn = 0; turn < 50 && (await countOf()) > 1; turn += 1) await new Promise(setImmediate)
-    assert.is(await countOf(), 1, 'the row of the other one is gone')
+    await until(async () => (await countOf()) === 1, WAIT_MS, 'the row of the other one to be gone')
   } finally {
     await server.stop()
   }
