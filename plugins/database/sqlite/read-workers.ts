@@ -15,6 +15,8 @@ interface Job {
   readonly resolve: (rows: unknown[]) => void
   readonly reject: (error: unknown) => void
   readonly signal: AbortSignal | undefined
+  /** Removes the listener from the signal, which may live long: it would keep the rows of the query in memory. */
+  forget?: () => void
 }
 
 /** A Buffer arrives from a thread as a plain Uint8Array; it is made a Buffer again, over the same bytes. */
@@ -43,6 +45,7 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number):
     if (!workers.has(worker)) return
     const job = workers.get(worker)
     workers.set(worker, undefined)
+    job?.forget?.()
     worker.unref()
     if (error === undefined) job?.resolve((rows ?? []).map(toOwnBytes))
     else job?.reject(Object.assign(new Error(error.message), { code: error.code }))
@@ -51,6 +54,7 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number):
   const lose = (worker: Worker, error: unknown): void => {
     const job = workers.get(worker)
     workers.delete(worker)
+    job?.forget?.()
     job?.reject(error)
     next()
   }
@@ -81,6 +85,7 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number):
       next()
     }
     job.signal?.addEventListener('abort', cancel, { once: true })
+    job.forget = () => job.signal?.removeEventListener('abort', cancel)
     worker.postMessage({ text: job.text, params: job.params })
   }
   const next = (): void => {
