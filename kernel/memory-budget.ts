@@ -7,7 +7,7 @@ import { totalmem } from 'node:os'
 const MIB = 1024 * 1024
 /** Where memory_bytes is not set: enough for some thousand requests in a second. */
 const DEFAULT_BYTES = 400 * MIB
-/** What the shares of caches are stated of. */
+/** Each cache states its share as bytes of this budget. */
 const SHARES_OF = 512 * MIB
 /** Of the limit of a container or the memory of a machine that has less: the rest is for the system's page cache. */
 const OF_LIMIT = 0.75

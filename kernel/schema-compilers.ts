@@ -42,6 +42,6 @@ export const schemaOptions = (): Pick<FastifyServerOptions, 'schemaController' |
   }
   // Their types are those of ajv and fast-json-stringify, which say nothing of the part of the request.
   const schemaController = { compilersFactory: { buildValidator, buildSerializer } } as unknown as SchemaController
-  // What a schema does not allow is refused, not left out.
+  // A request with properties that a schema does not allow is refused; by default ajv removes them.
   return { schemaController, ajv: { customOptions: { removeAdditional: false } } }
 }

@@ -66,7 +66,7 @@ export class ServerError extends Error {
     Object.assign(copy, this)
     copy.extras = { ...this.extras, ...extras }
     if (extras.cause !== undefined) copy.cause = extras.cause
-    // Where the error was made.
+    // The stack shows where the first error was made.
     Object.defineProperty(copy, 'stack', { get: () => this.stack, configurable: true })
     return copy
   }

@@ -2,13 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { temporaryFolder } from '../support/database-kinds.ts'
+import { freePort } from '../support/free-port.ts'
 import { until } from '../support/until.ts'
 
 const BIN = fileURLToPath(new URL('../../cli/bin.js', import.meta.url))
@@ -29,16 +29,6 @@ const start = (...args: readonly string[]): ChildProcess => {
     closeSync(full)
   }
 }
-/** Its log, which would say it, cannot be read. */
-const freePort = async (): Promise<number> => {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
-
 test('a server answers without its log, says once that lines are lost, and ends with 0', async () => {
   const port = await freePort()
   const child = start('--sqlite', join(folder.path, 'a.sqlite'), '--bind', `127.0.0.1:${port}`)

@@ -17,7 +17,6 @@ import {
   readFileSync,
   rmSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { basename, dirname, join, matchesGlob, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
@@ -28,6 +27,7 @@ import * as assert from 'uvu/assert'
 import { gatherFirstParty } from '../../cli/gather.ts'
 import { variablesOf } from '../../kernel/settings/annotation.ts'
 import { firstParty } from '../../plugins/index.ts'
+import { freePort } from '../support/free-port.ts'
 import { isOpenToOthers } from '../support/is-open-to-others.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { environmentOf, type Instruction, readDockerfile } from '../support/read-dockerfile.ts'
@@ -133,15 +133,6 @@ const runFinalStage = (): void => {
       if (canBecome) chownSync(join(image, 'data'), NODE_USER, NODE_USER)
     }
   }
-}
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** A path of the image, here. */

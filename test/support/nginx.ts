@@ -2,10 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { DeployFront, DeployServers } from './deploy-front.ts'
+import { freePort } from './free-port.ts'
 import { until } from './until.ts'
 
 const START_MS = 10_000
@@ -15,15 +15,6 @@ const CONF = readFileSync(new URL('../../examples/deploy/nginx.conf', import.met
 export const nginxPath: string | undefined = [process.env.NGINX_PATH, '/usr/sbin/nginx', '/usr/local/sbin/nginx'].find(
   (path) => path !== undefined && existsSync(path),
 )
-
-const freePort = async (): Promise<number> => {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
 
 /** Replaces a text of the example; throws where the example does not have it. */
 const replaced = (text: string, from: string, to: string): string => {

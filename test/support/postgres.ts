@@ -5,9 +5,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import pg from 'pg'
+import { freePort } from './free-port.ts'
 import { openHome, SUPERUSER, serverEnvironment } from './postgres-home.ts'
 import { readProcessTree } from './process-tree.ts'
 import { treeCpu } from './tree-cpu.ts'
@@ -246,13 +246,4 @@ const signalAll = (pids: readonly number[], signal: NodeJS.Signals): void => {
     } catch {
       // it has ended
     }
-}
-
-const freePort = async (): Promise<number> => {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
 }
