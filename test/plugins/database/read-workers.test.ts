@@ -1,4 +1,5 @@
 /** Reader threads: a cancelled query takes nobody else's with it. */
+import { getEventListeners } from 'node:events'
 import { join } from 'node:path'
 import BetterSqlite from 'better-sqlite3'
 import { test } from 'uvu'
@@ -39,6 +40,19 @@ test('a query cancelled just as its answer arrives leaves the ones behind it alo
     for (const rows of await Promise.all(others)) assert.equal(rows, [{ n: 1 }, { n: 2 }, { n: 3 }])
   }
   assert.ok(cancelled > 0)
+  await lane.close()
+})
+
+test('a query that has ended leaves no listener on its signal, which would keep its rows in memory', async () => {
+  const lane = createReadWorkers(path, 1, 2_048)
+  const { signal } = new AbortController()
+  const listeners = (): number => getEventListeners(signal, 'abort').length
+  const running = lane.all(short, [], signal)
+  assert.is(listeners(), 1)
+  await running
+  assert.is(listeners(), 0)
+  await lane.all(sql('test.bad', 'SELECT n FROM nothing'), [], signal).catch(() => undefined)
+  assert.is(listeners(), 0)
   await lane.close()
 })
 
