@@ -41,19 +41,25 @@ export const createPartFile = (folder: string, name: string): PartFile => {
   const path = join(folder, name)
   const temporary = `${path}.tmp`
   const hash = createHash('sha256')
+  const chunk = Buffer.allocUnsafeSlow(CHUNK) // used again for each write: as garbage they would be most of the memory
   let handle: number | undefined
-  let kept: Buffer[] = []
-  let keptBytes = 0
+  let kept = 0 // bytes in `chunk`
   let lines = 0
   let bytes = 0
 
-  const flush = (): void => {
-    const chunk = Buffer.concat(kept)
-    kept = []
-    keptBytes = 0
+  const write = (part: Buffer): void => {
     handle ??= openSync(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, MODE)
-    hash.update(chunk)
-    for (let at = 0; at < chunk.length; ) at += writeSync(handle, chunk, at)
+    hash.update(part)
+    for (let at = 0; at < part.length; ) at += writeSync(handle, part, at)
+  }
+  const flush = (): void => {
+    if (kept > 0) write(chunk.subarray(0, kept))
+    kept = 0
+  }
+  const keep = (part: Buffer): void => {
+    if (kept + part.length > CHUNK) flush()
+    if (part.length > CHUNK) write(part)
+    else kept += part.copy(chunk, kept)
   }
   const close = (): void => {
     const open = handle
@@ -67,21 +73,19 @@ export const createPartFile = (folder: string, name: string): PartFile => {
       let at = 0
       for (const [number, length] of lengths.entries()) {
         if (lines >= mostLines || bytes >= mostBytes) break
-        // A body that is not compressed stays a part of the message, which lives until it is written.
         const line = withoutLineEnds(decompressBody(all.subarray(at, at + length), encodings[number] as number))
         at += length
-        kept.push(line, NEWLINE)
-        keptBytes += line.length + 1
+        keep(line)
+        keep(NEWLINE)
         bytes += line.length + 1
         lines += 1
         taken += 1
-        if (keptBytes >= CHUNK) flush()
       }
       return { taken, lines, bytes }
     },
     finish() {
       if (lines === 0) return { file: '', lines, bytes, sha256: '' }
-      if (keptBytes > 0) flush()
+      flush()
       if (handle !== undefined) fsyncSync(handle)
       close()
       renameSync(temporary, path)
