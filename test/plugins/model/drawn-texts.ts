@@ -124,9 +124,10 @@ const plainExpression = (draw: Draw): string => {
   return oneOf(draw, [whole, whole, `(${whole})`, `(${whole}).${path()}`, `${whole} | ${path()}${step()}`])
 }
 
-export function* expressionTexts(count = 12_000): Generator<string> {
+/** `share`: how much of them is drawn, where 1 is all. */
+export function* expressionTexts(share: number): Generator<string> {
   const draw = drawer(1)
-  for (let at = 0; at < count; at++) {
+  for (let at = 0; at < 12_000 * share; at++) {
     if (draw(2) === 0) {
       yield damaged(draw, plainExpression(draw), "().,'[]=|!/%$<+ a")
       continue
@@ -191,7 +192,7 @@ const criteria = (draw: Draw, depth: number): string => {
   return draw(3) > 0 ? one : `${one} ${oneOf(draw, ['and', 'and', 'or', 'xor', ','])} ${criteria(draw, depth)}`
 }
 
-export function* patchPathTexts(count = 30_000): Generator<string> {
+export function* patchPathTexts(share: number): Generator<string> {
   const draw = drawer(2)
   const starts = [
     'Patient',
@@ -204,13 +205,13 @@ export function* patchPathTexts(count = 30_000): Generator<string> {
     'Observation',
     '',
   ]
-  for (let at = 0; at < count; at++)
+  for (let at = 0; at < 30_000 * share; at++)
     yield damaged(draw, `${oneOf(draw, starts)}.${patchPath(draw, 2)}`, "().,'[]=-|!/%$<+ a`")
   for (const many of [45, 49, 50, 51, 200])
     for (const step of ['.name', '[0]', ".extension('a')"]) yield `Patient${step.repeat(many)}`
 }
 
-export function* dateTexts(count = 60_000): Generator<string> {
+export function* dateTexts(share: number): Generator<string> {
   const draw = drawer(3)
   const two = (below: number): string => String(draw(below)).padStart(2, '0')
   yield* [
@@ -224,7 +225,7 @@ export function* dateTexts(count = 60_000): Generator<string> {
     '2020-01-01Z',
     '10:00:00Z',
   ]
-  for (let at = 0; at < count; at++) {
+  for (let at = 0; at < 60_000 * share; at++) {
     const year = draw(8) === 0 ? `00${two(100)}` : `${19 + draw(2)}${two(100)}`
     const date = `${year}-${two(draw(4) === 0 ? 14 : 12)}-${two(draw(4) === 0 ? 33 : 30)}`
     const seconds = draw(5) === 0 ? '' : `:${two(62)}`

@@ -41,6 +41,8 @@ type Json = Record<string, any>
 export interface Corpus {
   readonly definitions: readonly Json[]
   readonly resources: readonly Json[]
+  /** How much of the texts that are drawn: 1 is all of them. */
+  readonly share: number
 }
 
 export type Lines = AsyncGenerator<string> | Generator<string>
@@ -204,9 +206,13 @@ const kindOf = (corpus: Corpus, path: string): StaticType => {
 /** Whether drawn expressions are compiled as invariants, and what they say of a resource. */
 function* invariants(corpus: Corpus): Lines {
   const find = finder(corpus)
+  const shapes = new Map<string, ReturnType<typeof fieldsOf> | undefined>()
   const shape = (url: string) => {
+    if (shapes.has(url)) return shapes.get(url)
     const definition = find('StructureDefinition', url) as StructureDefinition | undefined
-    return definition?.snapshot && fieldsOf(definition)
+    const made = definition?.snapshot && fieldsOf(definition)
+    shapes.set(url, made)
+    return made
   }
   let left = 0
   const compile = createInvariants({
@@ -219,7 +225,7 @@ function* invariants(corpus: Corpus): Lines {
   })
   const patients = corpus.resources.filter(({ resourceType }) => resourceType === 'Patient').slice(0, 5)
   const kinds = [kindOf(corpus, 'Patient')]
-  for (const text of expressionTexts()) {
+  for (const text of expressionTexts(corpus.share)) {
     left = 0
     const said = attempt(() => {
       const test = compile(text, { kinds, type: 'Patient', isResource: true, path: 'Patient' })
@@ -235,7 +241,7 @@ function* expressions(corpus: Corpus): Lines {
     ({ derivation, kind, type }) => derivation !== 'constraint' && (kind !== 'resource' || type === 'Patient'),
   )
   for (const types of ['token', 'date', 'reference', 'string']) {
-    const texts = [...expressionTexts()]
+    const texts = [...expressionTexts(corpus.share)]
     const parameters = texts.map((expression, at) => ({
       ...{ url: `urn:${at}`, code: `p${at}`, base: ['Patient'], expression },
       type: types as 'token',
@@ -256,11 +262,11 @@ function* patchPaths(corpus: Corpus): Lines {
       for (const text of [path, path.replaceAll('.', '[0].'), `${path}.where(id = 'a').first()`])
         yield `${text} ${toText(parsePatchPath(text, type))}`
   }
-  for (const text of patchPathTexts()) yield `${text} ${toText(parsePatchPath(text, 'Patient'))}`
+  for (const text of patchPathTexts(corpus.share)) yield `${text} ${toText(parsePatchPath(text, 'Patient'))}`
 }
 
 function* dates(corpus: Corpus): Lines {
-  const texts = new Set(dateTexts())
+  const texts = new Set(dateTexts(corpus.share))
   const gather = (value: unknown): void => {
     if (typeof value === 'string' && value.length < 50 && /^\d\d/.test(value)) texts.add(value)
     else if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) gather(inner)
