@@ -1,7 +1,7 @@
 /**
  * A part of hl7.fhir.r4.examples in which each element of each type is, in each shape that any example has it in: a string
  * with each escape, a whole number and a fraction, an array of one, of several and with gaps, a resource contained or in a
- * Bundle. Tests that read examples leave the others to `ALL_EXAMPLES=1`.
+ * Bundle. Each extension is in it as well. Tests that read examples leave the others to `ALL_EXAMPLES=1`.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,6 +36,8 @@ const shapeOf = (value: unknown): number => {
   return Number.isInteger(value) ? 64 : 128
 }
 
+const EXTENSION = /^(?:extension|modifierExtension)$/
+
 /** Notes what the value has; true when some of it was not seen before. What a Bundle holds is as if it stood alone. */
 const note = (value: unknown, element: Seen, root: Seen): boolean => {
   const before = element.shapes
@@ -46,7 +48,8 @@ const note = (value: unknown, element: Seen, root: Seen): boolean => {
     return isNew
   }
   if (typeof value !== 'object' || value === null) return isNew
-  const { resourceType } = value as { resourceType?: unknown }
+  const { resourceType, url } = value as { resourceType?: unknown; url?: unknown }
+  if (EXTENSION.test(element.name)) isNew = note(null, memberOf(root, String(url)), root) || isNew
   const from = element.name === 'resource' ? root : element
   const own = typeof resourceType === 'string' ? memberOf(from, resourceType) : element
   for (const [name, inner] of Object.entries(value)) isNew = note(inner, memberOf(own, name), root) || isNew
