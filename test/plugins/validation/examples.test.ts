@@ -1,8 +1,11 @@
-/** Every example of R4 is accepted, but for those that break R4's own rules. */
+/**
+ * Examples of R4 are accepted, but for those that break R4's own rules: those with each element in each of its shapes, and all
+ * of them with ALL_EXAMPLES=1.
+ */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createStructureValidator } from '../../../plugins/validation/structure/validator.ts'
-import { r4Definitions, r4Files, r4Json, r4Text } from './r4.ts'
+import { atLeast, r4Definitions, r4Files, r4Json, r4Part, r4Text } from './r4.ts'
 
 const validator = createStructureValidator(r4Definitions())
 
@@ -50,7 +53,7 @@ const members = (value: unknown): number => {
 
 test('every example but those at fault is accepted, and all members of it are seen', () => {
   let accepted = 0
-  for (const file of r4Files()) {
+  for (const file of r4Part()) {
     if (file in AT_FAULT || file === NO_LINK_ID) continue
     const text = r4Text(file)
     const resource = JSON.parse(text)
@@ -58,7 +61,7 @@ test('every example but those at fault is accepted, and all members of it are se
     assert.is(validator.keys, members(resource), file)
     accepted++
   }
-  assert.ok(accepted > 5200, String(accepted))
+  assert.ok(accepted > atLeast(650, 5_200), String(accepted))
 })
 
 test('the examples at fault have exactly the faults that are known', () => {

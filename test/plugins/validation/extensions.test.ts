@@ -2,7 +2,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createValidator } from '../../../plugins/validation/validator.ts'
-import { r4Files, r4Service, r4Text } from './r4.ts'
+import { atLeast, r4Part, r4Service, r4Text } from './r4.ts'
 
 type Json = Record<string, any>
 
@@ -147,7 +147,7 @@ test('extensions nested a thousand deep take linear time, and too deep ones are 
 test('no example of R4 breaks the definition of an extension', async () => {
   const validator = createValidator({ definitions: r4Service().service, level: 'profiles' })
   let checked = 0
-  for (const file of r4Files()) {
+  for (const file of r4Part()) {
     const text = r4Text(file)
     if (!text.includes('xtension":') || text.length > 300_000) continue
     const issues = await validator.check(JSON.parse(text))
@@ -157,7 +157,7 @@ test('no example of R4 breaks the definition of an extension', async () => {
     assert.equal(faults, [], file)
     checked++
   }
-  assert.ok(checked > 3000, String(checked))
+  assert.ok(checked > atLeast(180, 3_000), String(checked))
 })
 
 test.run()

@@ -5,10 +5,16 @@ import { dirname, join } from 'node:path'
 import * as assert from 'uvu/assert'
 import type { StructureDefinition } from '../../../plugins/model/snapshot/structure-definition.ts'
 import type { Definition, Definitions } from '../../../plugins/packages/service.ts'
+import { isChosen } from '../../support/chosen-examples.ts'
 
 const folder = dirname(createRequire(import.meta.url).resolve('hl7.fhir.r4.examples/package.json'))
 
 export const r4Files = (): string[] => readdirSync(folder).filter((file) => /^[A-Z].*\.json$/.test(file))
+
+/** The files in which each element is in each of its shapes; with ALL_EXAMPLES=1 all of them. */
+export const r4Part = (): string[] => r4Files().filter(isChosen)
+/** How many of them a test has to see. */
+export const atLeast = (part: number, all: number): number => (process.env.ALL_EXAMPLES === undefined ? part : all)
 
 export const r4Text = (file: string): string => readFileSync(join(folder, file), 'utf8')
 

@@ -5,7 +5,7 @@ import { loadInterpreter } from '../../../plugins/model/fhirpath/invariant/inter
 import { createRules } from '../../../plugins/validation/rules/rules.ts'
 import { createValueSets } from '../../../plugins/validation/rules/value-set.ts'
 import { createStructureValidator } from '../../../plugins/validation/structure/validator.ts'
-import { r4Canonical, r4Definitions, r4Files, r4Text } from './r4.ts'
+import { atLeast, r4Canonical, r4Definitions, r4Files, r4Part, r4Text } from './r4.ts'
 
 const engine = await loadInterpreter()
 let isEngineAsked = false
@@ -495,7 +495,7 @@ const AT_FAULT = ['Definition', 'Event', 'FiveWs', 'Request'].map((name) => `Str
 
 test('no example of R4 breaks a rule but four', () => {
   let checked = 0
-  for (const file of r4Files()) {
+  for (const file of new Set([...r4Part(), ...AT_FAULT])) {
     const text = r4Text(file)
     if (text.length > 150_000) continue
     const issues = told(JSON.parse(text)).filter(
@@ -506,7 +506,7 @@ test('no example of R4 breaks a rule but four', () => {
     assert.equal(rules, AT_FAULT.includes(file) ? ['sdf-4'] : [], `${file}: ${broken[0]?.diagnostics}`)
     checked++
   }
-  assert.ok(checked > 5100, String(checked))
+  assert.ok(checked > atLeast(650, 5_100), String(checked))
 })
 
 test.run()
