@@ -17,7 +17,7 @@ import { databaseKinds } from '../../support/database-kinds.ts'
 import { createManualClock } from '../../support/manual-clock.ts'
 import { randomCodeSystem, seeded, WORDS } from '../../support/random-code-system.ts'
 
-const SYSTEMS = 25 // on each kind of database
+const SYSTEMS = 12 // on each kind of database
 const Tables = defineService<true>('tables')
 const tables = definePlugin({
   name: 'terminology',
