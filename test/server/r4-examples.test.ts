@@ -3,14 +3,13 @@
  * in a new shape, and with ALL_EXAMPLES=1 every one.
  */
 // database: sqlite and postgres, because in memory the same statements run as on a file
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../plugins/database/index.ts'
 import references from '../../plugins/references/index.ts'
 import { askAgain } from '../support/ask-again.ts'
-import { isChosen } from '../support/chosen-examples.ts'
+import { isChosen, readChosen } from '../support/chosen-examples.ts'
 import { chosenKind } from '../support/database-kinds.ts'
 import { fhirPlugins } from '../support/fhir-plugins.ts'
 import { createHttpClient, type HttpClient } from '../support/http-client.ts'
@@ -113,7 +112,7 @@ interface Example extends Sent {
 /** Not kept: other files follow in this process. */
 const readExamples = (): readonly Example[] =>
   names.map((name) => {
-    const text = readFileSync(join(examplesFolder, name), 'utf8')
+    const text = readChosen(name)
     const { resourceType, id, meta } = JSON.parse(text) as Sent
     return { name, text, resourceType, id, url: `/${resourceType}/${id}`, ...(meta === undefined ? {} : { meta }) }
   })

@@ -59,10 +59,14 @@ const note = (value: unknown, element: Seen, root: Seen): boolean => {
 /** Escapes and characters beyond ASCII. */
 const RARE = /\\u[0-9a-fA-F]{4}|\\.|[\u0080-\uffff]/g
 
+const LARGE = 1_000_000 // characters
 const weight = ({ name, text }: { name: string; text: string }): number =>
   text.length + (name.startsWith('Bundle-') ? 1e9 : 0)
 
-const choose = (): readonly string[] => {
+/** Names of the files that are chosen, with the entries of a Bundle that are: null is all. */
+type Chosen = Readonly<Record<string, readonly number[] | null>>
+
+const choose = (): Chosen => {
   const texts = readdirSync(examplesFolder)
     .filter((name) => /^[A-Z].*\.json$/.test(name) && !REPEATING.has(name))
     .map((name) => ({ name, text: readFileSync(join(examplesFolder, name), 'utf8') }))
@@ -70,28 +74,47 @@ const choose = (): readonly string[] => {
     .sort((one, other) => weight(one) - weight(other))
   const root = unseen('')
   const rare = new Set<string>()
-  return texts.flatMap(({ name, text }) => {
+  const made: Record<string, readonly number[] | null> = {}
+  for (const { name, text } of texts) {
     const before = rare.size
     for (const [found] of text.matchAll(RARE)) rare.add(found)
-    const isNew = note(JSON.parse(text), root, root)
-    return isNew || rare.size > before ? [name] : []
-  })
+    const resource = JSON.parse(text)
+    if (resource.resourceType === 'Bundle' && text.length > LARGE) {
+      const entries = resource.entry.flatMap((entry: object, at: number) =>
+        note({ entry: [entry] }, memberOf(root, 'Bundle'), root) ? [at] : [],
+      )
+      if (entries.length > 0) made[name] = entries
+    } else if (note(resource, root, root) || rare.size > before) made[name] = null
+  }
+  return made
 }
 
-const read = (): ReadonlySet<string> => {
-  if (CHOSEN !== undefined && existsSync(CHOSEN)) return new Set(JSON.parse(readFileSync(CHOSEN, 'utf8')))
-  const names = choose()
+const read = (): Chosen => {
+  if (CHOSEN !== undefined && existsSync(CHOSEN)) return JSON.parse(readFileSync(CHOSEN, 'utf8'))
+  const made = choose()
   if (CHOSEN !== undefined) {
-    writeFileSync(`${CHOSEN}.${process.pid}`, JSON.stringify(names))
+    writeFileSync(`${CHOSEN}.${process.pid}`, JSON.stringify(made))
     renameSync(`${CHOSEN}.${process.pid}`, CHOSEN)
   }
-  return new Set(names)
+  return made
 }
 
-let chosen: ReadonlySet<string> | undefined
+let chosen: Chosen | undefined
+const isWhole = process.env.ALL_EXAMPLES !== undefined
 /** True of the name of a file of the part, and of any with `ALL_EXAMPLES=1`. */
 export const isChosen = (name: string): boolean => {
-  if (process.env.ALL_EXAMPLES !== undefined) return true
+  if (isWhole) return true
   chosen ??= read()
-  return chosen.has(name)
+  return name in chosen
+}
+
+/** The text of a file, or of the chosen entries of a large Bundle. */
+export const readChosen = (name: string): string => {
+  const text = readFileSync(join(examplesFolder, name), 'utf8')
+  if (isWhole) return text
+  chosen ??= read()
+  const entries = chosen[name]
+  if (!Array.isArray(entries)) return text
+  const bundle = JSON.parse(text)
+  return JSON.stringify({ ...bundle, entry: entries.map((at) => bundle.entry[at]) })
 }
