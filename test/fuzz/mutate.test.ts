@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import { fuzz } from './mutate.ts'
 
 test('broken requests end in refusals: no 5xx, no crash, no line of the log about an error (row 86)', async () => {
-  const { requests, statuses, findings } = await fuzz({ seed: 86, requests: 3_000, ms: 10_000 })
+  const { requests, statuses, findings } = await fuzz({ seed: 86, requests: 1_500, ms: 10_000 })
   assert.equal(findings, [])
   assert.ok(requests > 100, `${requests} requests`)
   assert.ok((statuses['200'] ?? 0) > 0 && (statuses['400'] ?? 0) > 0)

@@ -81,10 +81,10 @@ const fhirPath = {
 const JSON_PATCH = { 'content-type': 'application/json-patch+json' }
 
 /** Changes of the hidden resource itself. */
-const changes = (): Asked[] => {
+const changes = (preconditions: typeof PRECONDITIONS): Asked[] => {
   const list: Asked[] = []
   const url = '/Observation/hidden'
-  for (const headers of PRECONDITIONS) {
+  for (const headers of preconditions) {
     for (const body of Object.values(BODIES)) list.push({ method: 'PUT', url, headers, body })
     for (const body of [replace, testing])
       list.push({ method: 'PATCH', url, headers: { ...headers, ...JSON_PATCH }, body })
@@ -263,6 +263,7 @@ const toEntry = ({ method, url, body, headers = {} }: Asked): Json => {
     },
   }
 }
+const BATCH = 10 // entries
 const inBundle = (type: 'batch' | 'transaction', asked: readonly Asked[]): Asked => ({
   method: 'POST',
   url: '/',
@@ -322,8 +323,8 @@ test.after.each(() => {
   unequal = []
 })
 
-const alone = (): readonly Asked[] => [
-  ...changes(),
+const alone = (preconditions = PRECONDITIONS): readonly Asked[] => [
+  ...changes(preconditions),
   ...reads(),
   ...validations(),
   ...SEARCHES.map((url) => ({ method: 'GET', url })),
@@ -331,10 +332,14 @@ const alone = (): readonly Asked[] => [
   ...conditional(),
 ]
 
-for (const [name, restrictions] of Object.entries(RULINGS))
+/** Preconditions take the same guards under every ruling: the first two have all of them, the others share them. */
+const preconditionsAt = (ruling: number): typeof PRECONDITIONS =>
+  PRECONDITIONS.filter((_one, at) => ruling < 2 || at === 0 || at % 3 === ruling % 3)
+
+for (const [at, [name, restrictions]] of Object.entries(RULINGS).entries())
   test(`${name}: what is hidden is answered as what never was`, async () => {
     worlds.restrict(...restrictions)
-    for (const asked of alone()) await compare(worlds, asked)
+    for (const asked of alone(preconditionsAt(at))) await compare(worlds, asked)
     assertEqual()
   })
 
@@ -342,10 +347,11 @@ for (const [name, restrictions] of Object.entries(RULINGS))
 for (const [name, restrictions] of Object.entries(RULINGS).slice(0, 2))
   test(`${name}: so it is in Bundles`, async () => {
     worlds.restrict(...restrictions)
-    for (const asked of alone()) {
-      if (asked.method === 'HEAD' || asked.headers?.prefer !== undefined) continue
-      for (const type of ['batch', 'transaction'] as const) await compare(worlds, inBundle(type, [asked]))
-    }
+    const entries = alone().filter(({ method, headers }) => method !== 'HEAD' && headers?.prefer === undefined)
+    // The entries of a batch are answered one by one. A transaction ends with the first that is refused.
+    for (let from = 0; from < entries.length; from += BATCH)
+      await compare(worlds, inBundle('batch', entries.slice(from, from + BATCH)))
+    for (const asked of entries) await compare(worlds, inBundle('transaction', [asked]))
     for (const asked of linking()) await compare(worlds, asked)
     assertEqual()
   })

@@ -277,15 +277,20 @@ const LINKED = [
   '/Condition?_include=Condition:subject&_revinclude=Observation:encounter',
 ]
 
+/** Sizes of pages: with few on each, a search takes some pages under most rulings. */
+const FEW = 2
+const MORE = 6
+
 const keyOf = ({ resourceType, id }: Resource): string => `${resourceType}/${id}`
 
-/** All pages of a search. */
+/** All pages of a search, of `count` each. */
 const searchAll = async (
   url: string,
+  count = FEW,
 ): Promise<{ status: number; matches: string[]; others: string[]; total: number | undefined }> => {
   const matches: string[] = []
   const others: string[] = []
-  let next: string | undefined = `${url}${url.includes('?') ? '&' : '?'}_count=2&_total=accurate`
+  let next: string | undefined = `${url}${url.includes('?') ? '&' : '?'}_count=${count}&_total=accurate`
   let total: number | undefined
   for (let pages = 0; next !== undefined && pages < 50; pages += 1) {
     const answer = await server.inject(next)
@@ -298,26 +303,29 @@ const searchAll = async (
     const link = bundle.link.find((one: any) => one.relation === 'next')?.url
     next = link === undefined ? undefined : link.slice(link.indexOf('/', 8))
   }
-  return { status: 200, matches, others, total }
+  // What is included stands on each page that refers to it.
+  return { status: 200, matches, others: [...new Set(others)].sort(), total }
 }
 
 type Found = Awaited<ReturnType<typeof searchAll>>
 /** What each search finds without a ruling: asked once, because no ruling lets anything be changed. */
 const open = new Map<string, Found>()
-const searchOpen = async (): Promise<Map<string, Found>> => {
+const searchOpen = async (count: number): Promise<Map<string, Found>> => {
   const found = new Map<string, Found>()
-  for (const url of [...SEARCHES, ...LINKED]) found.set(url, await searchAll(url))
+  for (const url of [...SEARCHES, ...LINKED]) found.set(url, await searchAll(url, count))
   return found
 }
 test('without a ruling each search is answered', async () => {
-  for (const [url, found] of await searchOpen()) {
+  for (const [url, found] of await searchOpen(FEW)) {
     assert.is(found.status, 200, url)
     open.set(url, found)
   }
 })
 
 let cells = 0
-for (const { name, restrictions: imposed, allows } of cases)
+for (const [at, { name, restrictions: imposed, allows }] of cases.entries()) {
+  // Where a page ends does not depend on the ruling: every third one is asked page by page.
+  const count = at % 3 === 0 ? FEW : MORE
   test(`under "${name}" nothing else is shown, counted, linked or changed`, async () => {
     const allowedNow = new Set(current().filter(allows).map(keyOf))
     restrictions = imposed
@@ -371,7 +379,7 @@ for (const { name, restrictions: imposed, allows } of cases)
       }
       for (const url of SEARCHES) {
         const before = open.get(url) as Found
-        const answer = await searchAll(url)
+        const answer = await searchAll(url, count)
         const expected = before.matches.filter((key) => allowedNow.has(key))
         if (answer.status === 403) assert.equal(expected, [], url)
         else {
@@ -381,7 +389,7 @@ for (const { name, restrictions: imposed, allows } of cases)
         cells += 2
       }
       for (const url of LINKED) {
-        const answer = await searchAll(url)
+        const answer = await searchAll(url, count)
         for (const key of [...answer.matches, ...answer.others]) assert.ok(allowedNow.has(key), `${url} shows ${key}`)
         if (answer.status === 200) assert.is(answer.total, answer.matches.length, `${url} counts`)
         cells += 2
@@ -421,9 +429,10 @@ for (const { name, restrictions: imposed, allows } of cases)
       restrictions = []
     }
   })
+}
 
 test('without a ruling each search finds afterwards what it found before', async () => {
-  assert.equal(await searchOpen(), open)
+  assert.equal(await searchOpen(MORE), open)
 })
 
 test('the matrix has more than two thousand cells', () => {

@@ -15,13 +15,17 @@ test('until that is done it is starting, with the reason', async () => {
     plugins: [database, searchDefinitions('Observation'), ...fhirPlugins],
     settings: place.settings,
   })
-  for (let at = 0; at < 250; at += 1)
-    await before.inject({
-      method: 'POST',
-      url: '/Patient',
-      headers: { 'content-type': 'application/fhir+json' },
-      payload: JSON.stringify({ resourceType: 'Patient', name: [{ family: `Fam${at}` }], gender: 'male' }),
-    })
+  const entry = Array.from({ length: 250 }, (_, at) => ({
+    resource: { resourceType: 'Patient', name: [{ family: `Fam${at}` }], gender: 'male' },
+    request: { method: 'POST', url: 'Patient' },
+  }))
+  const stored = await before.inject({
+    method: 'POST',
+    url: '/',
+    headers: { 'content-type': 'application/fhir+json' },
+    payload: JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry }),
+  })
+  assert.is(stored.statusCode, 200, stored.body)
   assert.is((await before.inject('/Patient?gender=male')).statusCode, 400)
   await before.stop()
 

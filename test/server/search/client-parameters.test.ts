@@ -6,10 +6,10 @@ import * as assert from 'uvu/assert'
 import { definePlugin } from '../../../kernel/index.ts'
 import references from '../../../plugins/references/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
-import { find, parameter, patient, put, type Resource, restart, searchParams, send, server } from './posting.ts'
+import { find, parameter, patient, put, putAll, type Resource, restart, searchParams, send, server } from './posting.ts'
 
 test('an active parameter finds what was stored before it and after it', async () => {
-  for (let at = 0; at < 150; at += 1) await put(patient(`p${at}`, at % 50 === 0 ? 'Jr' : 'Sr'))
+  await putAll(Array.from({ length: 150 }, (_, at) => patient(`p${at}`, at % 50 === 0 ? 'Jr' : 'Sr')))
   await put({ ...patient('gone', 'Jr') })
   await server.inject({ method: 'DELETE', url: '/Patient/gone' })
   assert.is((await server.inject('/Patient?suffix=jr')).statusCode, 400)
@@ -41,7 +41,7 @@ test('an operator that is left to the interpreter may stand inside a condition',
 })
 
 test('writes made while the index is completed are found, whichever way they went', async () => {
-  for (let at = 0; at < 300; at += 1) await put(patient(`p${at}`, 'old'))
+  await putAll(Array.from({ length: 300 }, (_, at) => patient(`p${at}`, 'old')))
   const writes: Promise<unknown>[] = []
   for (let at = 0; at < 100; at += 1) writes.push(put(patient(`p${at * 3}`, 'new')))
   const posted = send('POST', parameter())
@@ -124,7 +124,7 @@ test('a draft is stored and changes nothing', async () => {
 
 test('it is at work after a restart, and an index that was not complete is completed', async () => {
   if (chosenKind.name === 'memory') return
-  for (let at = 0; at < 250; at += 1) await put(patient(`p${at}`, 'Jr'))
+  await putAll(Array.from({ length: 250 }, (_, at) => patient(`p${at}`, 'Jr')))
   assert.is((await send('PUT', parameter())).statusCode, 201)
   await restart()
   assert.is((await find('/Patient?suffix=jr&_count=1000')).length, 250)
@@ -216,7 +216,7 @@ test('resources that others contain are found by it as well, those from before t
     contained: [{ ...patient('inner', suffix) }],
     subject: { reference: '#inner' },
   })
-  for (let at = 0; at < 120; at += 1) await put(observation(`o${at}`, at % 40 === 0 ? 'Jr' : 'Sr'))
+  await putAll(Array.from({ length: 120 }, (_, at) => observation(`o${at}`, at % 40 === 0 ? 'Jr' : 'Sr')))
   await put(parameter())
   await put(observation('later', 'Jr'))
   const contained = '/Patient?_contained=true&_containedType=container&suffix=jr'

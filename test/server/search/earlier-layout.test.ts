@@ -25,7 +25,7 @@ const EARLIER = (real: string, text: string): readonly string[] => [
 
 test('searches find what was stored before, by all digits and characters', async () => {
   if (chosenKind.name === 'memory') return
-  const place = await chosenKind.fresh()
+  const place = await chosenKind.fresh(plugins)
   const before = await serverWith({ plugins, settings: place.settings })
   const long = `${'x'.repeat(120)}a`
   const values = ['5.35', '66.899999999999991', '66.899999999999992']

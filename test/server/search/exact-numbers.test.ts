@@ -9,25 +9,31 @@ import { stubDefinitions } from '../../support/stub-definitions.ts'
 let server: TestServer
 const UCUM = 'http://unitsofmeasure.org'
 const headers = { 'content-type': 'application/fhir+json' }
-/** `text` is JSON: a number keeps the digits it is written with. */
-const put = async (type: string, id: string, text: string): Promise<void> => {
-  const payload = `{"resourceType":"${type}","id":"${id}",${text}}`
-  const answer = await server.inject({ method: 'PUT', url: `/${type}/${id}`, headers, payload })
-  assert.ok(answer.statusCode < 300, answer.body)
+/** What a PUT sends: `text` is JSON, in which a number keeps the digits it is written with. */
+const entryOf = (type: string, id: string, text: string): string =>
+  `{"resource":{"resourceType":"${type}","id":"${id}",${text}},"request":{"method":"PUT","url":"${type}/${id}"}}`
+/** In one transaction. */
+const putAll = async (entries: readonly string[]): Promise<void> => {
+  const payload = `{"resourceType":"Bundle","type":"transaction","entry":[${entries.join(',')}]}`
+  const answer = await server.inject({ method: 'POST', url: '/', headers, payload })
+  assert.is(answer.statusCode, 200, answer.body)
 }
-const risk = (id: string, value: string) =>
-  put(
+const put = (type: string, id: string, text: string): Promise<void> => putAll([entryOf(type, id, text)])
+const riskOf = (id: string, value: string): string =>
+  entryOf(
     'RiskAssessment',
     id,
     `"status":"final","subject":{"reference":"Patient/p"},"prediction":[{"probabilityDecimal":${value}}]`,
   )
+const risk = (id: string, value: string) => putAll([riskOf(id, value)])
 const CODE = '"code":{"coding":[{"system":"http://l","code":"c"}]}'
-const quantity = (id: string, value: string, unit: string, more = '') =>
-  put(
+const quantityOf = (id: string, value: string, unit: string, more = ''): string =>
+  entryOf(
     'Observation',
     id,
     `"status":"final",${CODE},"valueQuantity":{"value":${value},"system":"${UCUM}","code":"${unit}"${more}}`,
   )
+const quantity = (...given: Parameters<typeof quantityOf>) => putAll([quantityOf(...given)])
 const found = async (url: string): Promise<readonly string[]> => {
   const answer = await server.inject(url)
   assert.is(answer.statusCode, 200, `${url} ${answer.body}`)
@@ -147,8 +153,9 @@ const FAMILIES: readonly (readonly (readonly [string, string])[])[] = [
   ],
 ]
 test('units of one family find one another, and no others', async () => {
-  for (const [at, family] of FAMILIES.entries())
-    for (const [n, [value, unit]] of family.entries()) await quantity(`family${at}-${n}`, value, unit)
+  await putAll(
+    FAMILIES.flatMap((family, at) => family.map(([value, unit], n) => quantityOf(`family${at}-${n}`, value, unit))),
+  )
   await quantity('family-cel', '37', 'Cel')
   for (const [at, family] of FAMILIES.entries())
     for (const [value, unit] of family) {
@@ -166,7 +173,7 @@ test('units of one family find one another, and no others', async () => {
 
 test('numbers with more digits than a double holds are told apart', async () => {
   const texts = ['66.899999999999991', '66.899999999999992', '123456789.123456789', '100000000000000000000', '1e-330']
-  for (const [at, text] of texts.entries()) await risk(`long${at}`, text)
+  await putAll(texts.map((text, at) => riskOf(`long${at}`, text)))
   for (const [at, text] of texts.entries()) {
     await finds(probability(text), `long${at}`)
     await finds(`${probability(`ge${text}`)}&probability=le${text}`, `long${at}`)
@@ -197,10 +204,7 @@ test('a number is found by its own text, up to 400 digits, however it is written
     '1.25e-0003',
     '1e-1500',
   ]
-  for (const [at, text] of texts.entries()) {
-    await risk(`own${at}`, text)
-    await quantity(`own${at}`, text, 'pc')
-  }
+  await putAll(texts.flatMap((text, at) => [riskOf(`own${at}`, text), quantityOf(`own${at}`, text, 'pc')]))
   for (const [at, text] of texts.entries()) {
     await finds(probability(text), `own${at}`)
     await finds(`${probability(`ge${text}`)}&probability=le${text}`, `own${at}`)
@@ -368,6 +372,7 @@ const chance = (seed: number) => {
     return Math.floor((state / 2 ** 32) * below)
   }
 }
+const QUESTIONS = 120 // drawn of 9 prefixes and some 900 numbers
 const PREFIXES = ['', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap']
 /** Numbers that lie close: a few first digits, then where rounding ends and begins, short ones and long ones. */
 const numberBy = (next: (below: number) => number): string => {
@@ -392,8 +397,8 @@ const numberBy = (next: (below: number) => number): string => {
 test('numbers near one another are found as an oracle over fractions finds them', async () => {
   const next = chance(1)
   const stored = new Map(Array.from({ length: 120 }, (_, at) => [`d${at}`, numberBy(next)]))
-  for (const [id, text] of stored) await risk(id, text)
-  for (let at = 0; at < 250; at += 1) {
+  await putAll([...stored].map(([id, text]) => riskOf(id, text)))
+  for (let at = 0; at < QUESTIONS; at += 1) {
     const [prefix, text] = [PREFIXES[next(PREFIXES.length)] as string, numberBy(next)]
     const url = probability(`${prefix}${text}`)
     const ids = (await found(url)).filter((id) => stored.has(id)).sort()
@@ -413,9 +418,12 @@ test('quantities with units and comparators are found as the oracle finds them',
       unit: units[next(4)] as string,
       comparator: ['', '', '', '<', '<=', '>', '>='][next(7)] as string,
     })
-  for (const [id, { text, unit, comparator }] of stored)
-    await quantity(id, text, unit, comparator === '' ? '' : `,"comparator":"${comparator}"`)
-  for (let at = 0; at < 250; at += 1) {
+  await putAll(
+    [...stored].map(([id, { text, unit, comparator }]) =>
+      quantityOf(id, text, unit, comparator === '' ? '' : `,"comparator":"${comparator}"`),
+    ),
+  )
+  for (let at = 0; at < QUESTIONS; at += 1) {
     const [prefix, text, unit] = [PREFIXES[next(PREFIXES.length)] as string, numberBy(next), units[next(4)] as string]
     const asked = `${prefix}${text}|${UCUM}|${unit}`
     const expected = [...stored].filter(([, one]) => {

@@ -55,7 +55,7 @@ test('words are compared so as well', async () => {
 
 test('what an earlier build has indexed is indexed anew by the start', async () => {
   if (chosenKind.name === 'memory') return
-  const place = await chosenKind.fresh()
+  const place = await chosenKind.fresh(plugins)
   const before = await serverWith({ plugins, settings: place.settings })
   await post(before, 'Οδυσσεύς')
   await before.get(Database).transact(async (transaction) => {

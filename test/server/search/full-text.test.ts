@@ -195,7 +195,7 @@ test('a huge text is stored, and the words at its beginning are found', async ()
 
 test('words that an earlier build has indexed are indexed anew by the start', async () => {
   if (chosenKind.name === 'memory') return
-  const own = await chosenKind.fresh()
+  const own = await chosenKind.fresh(plugins)
   try {
     const before = await start(own.settings)
     for (const one of RESOURCES) await putTo(before, one)
@@ -220,7 +220,7 @@ test('words that an earlier build has indexed are indexed anew by the start', as
 
 test('full_text chooses what is indexed; after a change all is indexed anew', async () => {
   if (chosenKind.name === 'memory') return
-  const own = await chosenKind.fresh()
+  const own = await chosenKind.fresh(plugins)
   const open = (full_text: string) => start({ ...own.settings, fhir: { full_text } })
   try {
     const none = await open('none')
@@ -257,7 +257,7 @@ test('full_text chooses what is indexed; after a change all is indexed anew', as
 
 test('an index that was half filled for another setting is not taken for a complete one', async () => {
   if (chosenKind.name === 'memory') return
-  const own = await chosenKind.fresh()
+  const own = await chosenKind.fresh(plugins)
   try {
     const before = await start(own.settings)
     for (const one of RESOURCES) await putTo(before, one)

@@ -84,7 +84,7 @@ test('a parameter that cannot be indexed is told once, by name and with the reas
       ],
     }),
   )
-  const place = await chosenKind.fresh()
+  const place = await chosenKind.fresh(plugins)
   const first = await serverWith({ plugins, settings: { ...settings, ...place.settings } })
   const told = warnings(first)
   assert.equal(

@@ -18,7 +18,7 @@ const LOINC = 'http://loinc.org'
 const PATIENTS = ['p1', 'p2', 'p3']
 const OBSERVATIONS = Array.from({ length: 12 }, (_, at) => `o${at}`)
 const CODES = ['a', 'b']
-const ROUNDS = 120
+const ROUNDS = 80
 const STATUSES = ['final', 'amended']
 const FAMILIES = ['Keebler', 'Keeble', 'Novak']
 const headers = { 'content-type': 'application/fhir+json' }

@@ -19,7 +19,7 @@ const PATIENTS = 230
 
 let place: FreshDatabase
 test.before.each(async () => {
-  place = await chosenKind.fresh()
+  place = await chosenKind.fresh(plugins)
 })
 test.after.each(() => place.remove())
 
@@ -69,19 +69,23 @@ const rows = async (change?: readonly string[]): Promise<Record<string, string[]
   })
 const fillServer = (): Promise<void> =>
   serve(async (server) => {
-    for (let at = 0; at < PATIENTS; at += 1)
-      await server.inject({
-        method: 'POST',
-        url: '/Patient',
-        headers: { 'content-type': 'application/fhir+json' },
-        payload: JSON.stringify({
-          resourceType: 'Patient',
-          name: [{ family: `Fam${at}`, given: ['Al'] }],
-          gender: 'male',
-          birthDate: '1970-01-01',
-          managingOrganization: { reference: 'Organization/o' },
-        }),
-      })
+    const entry = Array.from({ length: PATIENTS }, (_, at) => ({
+      resource: {
+        resourceType: 'Patient',
+        name: [{ family: `Fam${at}`, given: ['Al'] }],
+        gender: 'male',
+        birthDate: '1970-01-01',
+        managingOrganization: { reference: 'Organization/o' },
+      },
+      request: { method: 'POST', url: 'Patient' },
+    }))
+    const answer = await server.inject({
+      method: 'POST',
+      url: '/',
+      headers: { 'content-type': 'application/fhir+json' },
+      payload: JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry }),
+    })
+    assert.is(answer.statusCode, 200, answer.body)
   })
 
 if (chosenKind.name === 'memory')
@@ -178,6 +182,8 @@ else {
 }
 
 test('a database that is not there is said so, and not created', async () => {
+  await place.remove()
+  place = await chosenKind.fresh()
   for (const flags of [[], ['--type', 'Patient'], ['--param', 'name']]) {
     const { code, stderr } = await reindex(flags)
     assert.is(code, 2, stderr)
