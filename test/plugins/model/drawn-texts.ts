@@ -125,7 +125,7 @@ const plainExpression = (draw: Draw): string => {
 }
 
 /** `share`: how much of them is drawn, where 1 is all. */
-export function* expressionTexts(share: number): Generator<string> {
+export function* expressionTexts(share = 1): Generator<string> {
   const draw = drawer(1)
   for (let at = 0; at < 12_000 * share; at++) {
     if (draw(2) === 0) {

@@ -8,6 +8,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ALL, definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
+import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { inCompartment, matching, onlyTypes } from '../../support/restrictions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
@@ -326,6 +327,8 @@ let cells = 0
 for (const [at, { name, restrictions: imposed, allows }] of cases.entries()) {
   // Where a page ends does not depend on the ruling: every third one is asked page by page.
   const count = at % 3 === 0 ? FEW : MORE
+  // On PostgreSQL half of the searches under each ruling, the other half under the next.
+  const isAsked = (_url: string, nth: number): boolean => chosenKind.name !== 'postgres' || nth % 2 === at % 2
   test(`under "${name}" nothing else is shown, counted, linked or changed`, async () => {
     const allowedNow = new Set(current().filter(allows).map(keyOf))
     restrictions = imposed
@@ -377,7 +380,7 @@ for (const [at, { name, restrictions: imposed, allows }] of cases.entries()) {
         assert.equal(found.sort(), expected.sort(), url)
         cells += 1
       }
-      for (const url of SEARCHES) {
+      for (const url of SEARCHES.filter(isAsked)) {
         const before = open.get(url) as Found
         const answer = await searchAll(url, count)
         const expected = before.matches.filter((key) => allowedNow.has(key))
@@ -388,7 +391,7 @@ for (const [at, { name, restrictions: imposed, allows }] of cases.entries()) {
         }
         cells += 2
       }
-      for (const url of LINKED) {
+      for (const url of LINKED.filter(isAsked)) {
         const answer = await searchAll(url, count)
         for (const key of [...answer.matches, ...answer.others]) assert.ok(allowedNow.has(key), `${url} shows ${key}`)
         if (answer.status === 200) assert.is(answer.total, answer.matches.length, `${url} counts`)
