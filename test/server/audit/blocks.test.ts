@@ -10,9 +10,9 @@ import { chosenKind } from '../../support/database-kinds.ts'
 import { createManualClock, type ManualClock } from '../../support/manual-clock.ts'
 import type { TestServer } from '../../support/server-with.ts'
 import { until } from '../../support/until.ts'
-import { type AuditEvent, audited, create, eventsOf, patientOf, send, verdictOf } from './audited.ts'
+import { type AuditEvent, audited, auditedPlugins, create, eventsOf, patientOf, send, verdictOf } from './audited.ts'
 
-const EVENTS = 5_000
+const EVENTS = 4_200
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const START = Date.UTC(2026, 0, 15, 12)
@@ -190,8 +190,8 @@ test('a block that is lost takes no event from an answer, and is made again with
 
 test('after a restart and after pruning searches say the same of what is there, and blocks go with their events', async () => {
   if (chosenKind.name === 'memory') return
-  const fresh = await chosenKind.fresh()
-  const { server, paths, all } = await filledServer(EVENTS / 2, fresh.settings)
+  const fresh = await chosenKind.fresh(auditedPlugins)
+  const { server, paths, all } = await filledServer(2_500, fresh.settings)
   const { head } = await verdictOf(server)
   await server.get(Database).transact((transaction) => transaction.run(loseBlocks, [BLOCK_ROWS]))
   await server.stop()
@@ -221,7 +221,7 @@ test('after a restart and after pruning searches say the same of what is there, 
 
 test('servers that write by turns to one database make the blocks that neither could make alone', async () => {
   if (chosenKind.name !== 'postgres') return
-  const fresh = await chosenKind.fresh()
+  const fresh = await chosenKind.fresh(auditedPlugins)
   const clocks = [createManualClock(START), createManualClock(START)]
   const servers = await Promise.all(clocks.map((clock) => audited({ clock, settings: fresh.settings, together: true })))
   const [first, second] = servers as [TestServer, TestServer]

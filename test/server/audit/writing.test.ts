@@ -118,7 +118,7 @@ test('64 writers at once make one chain: as many events as changes, nothing brok
 
 test('two servers on one database share one chain without a fork', async () => {
   if (persistent.name === 'sqlite') return // has one server that writes
-  const { settings, remove } = await persistent.fresh()
+  const { settings, remove } = await persistent.fresh(auditedPlugins)
   const start = () =>
     serverWith({ together: true, plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY } } })
   const one = await start()
@@ -149,7 +149,7 @@ test('two servers on one database share one chain without a fork', async () => {
 
 test('servers that write packs of different lengths find one another out: no number is given twice', async () => {
   if (persistent.name === 'sqlite') return // has one server that writes
-  const { settings, remove } = await persistent.fresh()
+  const { settings, remove } = await persistent.fresh(auditedPlugins)
   const start = () =>
     serverWith({ together: true, plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY } } })
   const [one, other] = [await start(), await start()]
@@ -174,7 +174,7 @@ test('servers that write packs of different lengths find one another out: no num
 })
 
 test('a stop writes what waits', async () => {
-  const { settings, remove } = await persistent.fresh()
+  const { settings, remove } = await persistent.fresh(auditedPlugins)
   const clock = toldClock('2024-01-01T00:00:00Z')
   const options = { plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY } } }
   const server = await serverWith({ ...options, clock: { ...systemClock, deadline: clock.deadline } })
@@ -247,7 +247,7 @@ test('refusals that are only counted are summed by status: errors of the server 
 })
 
 test('what is older than retention_days is pruned after it was verified, and verification goes on from there', async () => {
-  const { settings, remove } = await persistent.fresh()
+  const { settings, remove } = await persistent.fresh(auditedPlugins)
   const start = async (clock: Clock, audit: object = {}) =>
     serverWith({ plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY, ...audit } }, clock })
   const clock = toldClock('2024-01-01T00:00:00Z')
@@ -278,7 +278,7 @@ test('what is older than retention_days is pruned after it was verified, and ver
 })
 
 test('a broken trail is not pruned', async () => {
-  const { settings, remove } = await persistent.fresh()
+  const { settings, remove } = await persistent.fresh(auditedPlugins)
   const start = async (clock: Clock, audit: object = {}) =>
     serverWith({ plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY, ...audit } }, clock })
   const clock = toldClock('2024-01-01T00:00:00Z')
