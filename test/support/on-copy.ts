@@ -18,7 +18,10 @@ export const onCopy = async (
   const sqlite_path = join(copies.path, 'copy.sqlite')
   for (const suffix of ['', '-wal']) if (existsSync(path + suffix)) copyFileSync(path + suffix, sqlite_path + suffix)
   const server = await serveHere({ database: { kind: 'sqlite', sqlite_path } }, options)
-  await look(server.base)
-  await server.stop()
-  copies.remove()
+  try {
+    await look(server.base)
+  } finally {
+    await server.stop()
+    copies.remove()
+  }
 }

@@ -21,9 +21,16 @@ interface Event {
   }[]
 }
 
+const started: SpawnedServer[] = []
+test.after(async () => void (await Promise.all(started.map((server) => server.kill()))))
+
 test(`over ${ROUNDS} failovers to a server that waits the trail has every change that was acknowledged, in one chain`, async () => {
   const { settings, remove } = await chosenKind.fresh(await namedPlugins(['audit']))
-  const start = () => spawnServer(settings, { plugins: ['audit'], settings: { audit: { key: KEY } }, isEarly: true })
+  const start = async () => {
+    const server = await spawnServer(settings, { plugins: ['audit'], settings: { audit: { key: KEY } }, isEarly: true })
+    started.push(server)
+    return server
+  }
   const ready = async ({ base }: SpawnedServer) => (await fetch(`${base}/readyz`)).status === 200
   let serving: SpawnedServer = await start()
   await until(() => ready(serving), WRITES_MS, 'the first server')
