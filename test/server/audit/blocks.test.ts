@@ -144,13 +144,21 @@ const filledServer = async (events: number, settings: Record<string, unknown> = 
   return { server, clock, paths, all }
 }
 
-/** For the tests that take nothing away for good. */
-let common: ReturnType<typeof filledServer> | undefined
+/** For the tests that take nothing away for good, and in the end for the one that prunes. */
+const openCommon = async () => {
+  const fresh = await chosenKind.fresh(auditedPlugins)
+  return { fresh, ...(await filledServer(EVENTS, fresh.settings)) }
+}
+let common: ReturnType<typeof openCommon> | undefined
 const filledOnce = () => {
-  common ??= filledServer(EVENTS)
+  common ??= openCommon()
   return common
 }
-test.after(async () => void (await (await common)?.server.stop()))
+test.after(async () => {
+  const opened = await common
+  await opened?.server.stop()
+  await opened?.fresh.remove()
+})
 
 test('a search over several blocks finds what looking at every event finds', async () => {
   const { server, paths } = await filledOnce()
@@ -190,13 +198,12 @@ test('a block that is lost takes no event from an answer, and is made again with
 
 test('after a restart and after pruning searches say the same of what is there, and blocks go with their events', async () => {
   if (chosenKind.name === 'memory') return
-  const fresh = await chosenKind.fresh(auditedPlugins)
-  const { server, paths, all } = await filledServer(2_500, fresh.settings)
+  const { server, clock: before, paths, all } = await filledOnce()
   const { head } = await verdictOf(server)
   await server.get(Database).transact((transaction) => transaction.run(loseBlocks, [BLOCK_ROWS]))
   await server.stop()
 
-  const again = await audited({ clock: createManualClock(START + ROUNDS * HOUR_MS), settings: all })
+  const again = await audited({ clock: createManualClock(before.now()), settings: all })
   await until(async () => (await blocksOf(again)).length >= complete(1, head.seq).length, 5_000, 'the lost blocks')
   await checkSearches(again, paths, 'restarted')
   // A block that began before the restart ends after it.
@@ -216,7 +223,6 @@ test('after a restart and after pruning searches say the same of what is there, 
   await until(async () => (await blocksOf(pruned)).length === kept.length, 5_000, 'the blocks')
   assert.equal(await blocksOf(pruned), kept)
   await pruned.stop()
-  await fresh.remove()
 })
 
 test('servers that write by turns to one database make the blocks that neither could make alone', async () => {
