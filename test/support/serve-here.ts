@@ -1,6 +1,6 @@
 /**
  * A server in the process of the test that listens, with the plugins and settings of one in a process of its own
- * (spawn-server.ts): for tests that neither kill nor suspend it. A process takes ten times the CPU time to start.
+ * (spawn-server.ts): for tests that neither kill nor suspend it. A process takes several times the CPU time to start.
  */
 import { createKernel } from '../../kernel/index.ts'
 import { namedPlugins } from './named-plugins.ts'
