@@ -19,7 +19,12 @@ type Json = Record<string, any>
 const WAIT_MS = 30_000
 const COLORS = 'http://colors.example'
 const FUTURE = '2999-01-01T00:00:00Z'
-const plugins: readonly AnyPlugin[] = [database, terminologyDefinitions('administrative-gender'), ...fhirPlugins, terminology]
+const plugins: readonly AnyPlugin[] = [
+  database,
+  terminologyDefinitions('administrative-gender'),
+  ...fhirPlugins,
+  terminology,
+]
 const headers = { 'content-type': 'application/fhir+json' }
 
 const colors = (...codes: readonly string[]): Json => ({
