@@ -239,7 +239,7 @@ test('a commit that is carried out after its connection was lost is seen by the 
   for (let round = 1; carriedOut < 3; round += 1) {
     assert.ok(round <= MAX_ROUNDS, `${carriedOut} of ${round} commits were carried out`)
     const put = await send('PUT', '/Patient/a', patient('a', `before ${round}`))
-    assert.ok(put.status < 300)
+    assert.ok(put.status < 300, put.body)
     const before = versionOf(put.body)
     for (let n = 0; n < 3; n += 1) {
       assert.is(versionOf((await send('GET', '/Patient/a')).body), before)
