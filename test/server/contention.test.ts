@@ -12,7 +12,7 @@ import { type Clinic, clinicWith } from './writes/clinic.ts'
 
 const CLIENTS = 40
 const PATIENTS = 12
-const OPERATIONS = 1_500
+const OPERATIONS = 700
 
 let clinic: Clinic
 const send: Send = async ({ method, url, headers, body }) => {

@@ -14,6 +14,7 @@ interface CatalogRow {
 }
 
 const find = sql('test.catalog-find', 'SELECT 1 AS found FROM catalog LIMIT 1')
+const readNames = sql('test.catalog-names', 'SELECT fingerprint FROM catalog')
 const readRows = sql('test.catalog-read', 'SELECT fingerprint, body FROM catalog ORDER BY fingerprint')
 const insert = sql(
   'test.catalog-insert',
@@ -46,9 +47,12 @@ export const putCompiledCatalog = async (database: Database, key: string): Promi
 
 /** Keeps what the database has of these definitions, where that is more than is known. */
 export const keepCompiledCatalog = async (database: Database, key: string, fingerprint: string): Promise<void> => {
-  const found = await database.all<CatalogRow>(readRows, [])
-  const own = found.filter((row) => row.fingerprint === fingerprint || row.fingerprint.startsWith(`${fingerprint}#`))
-  if (own.length <= rowsOf(key).length) return
+  const isOwn = (row: Pick<CatalogRow, 'fingerprint'>): boolean =>
+    row.fingerprint === fingerprint || row.fingerprint.startsWith(`${fingerprint}#`)
+  // Mostly all is known, and megabytes need not be read.
+  const names = await database.all<Pick<CatalogRow, 'fingerprint'>>(readNames, [])
+  if (names.filter(isOwn).length <= rowsOf(key).length) return
+  const own = (await database.all<CatalogRow>(readRows, [])).filter(isOwn)
   known.set(key, own)
   const file = fileOf(key)
   if (file === undefined) return

@@ -7,7 +7,7 @@ import terminology from '../../plugins/terminology/index.ts'
 import { chosenKind, type FreshDatabase } from './database-kinds.ts'
 import { fhirPlugins } from './fhir-plugins.ts'
 import { serverWith, type TestServer } from './server-with.ts'
-import { stubDefinitions } from './stub-definitions.ts'
+import { terminologyDefinitions } from './terminology-definitions.ts'
 import { createWorld, type Ran } from './world.ts'
 import { zip } from './zip.ts'
 
@@ -15,7 +15,7 @@ import { zip } from './zip.ts'
 export type ReleaseFiles = Readonly<Record<string, string | Buffer>>
 type Json = Record<string, any>
 
-export const loadPlugins = [database, stubDefinitions('all'), ...fhirPlugins, terminology]
+export const loadPlugins = [database, terminologyDefinitions(), ...fhirPlugins, terminology]
 
 export const createLoadWorld = () => {
   const place = createWorld()

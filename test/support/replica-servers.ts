@@ -1,6 +1,8 @@
-/** A primary and replicas of it, in processes of their own on one PostgreSQL. */
+/** A primary and replicas of it on one PostgreSQL: in processes of their own, or in that of the test. */
 import pg from 'pg'
-import type { FreshDatabase } from './database-kinds.ts'
+import { chosenKind, type FreshDatabase } from './database-kinds.ts'
+import { namedPlugins } from './named-plugins.ts'
+import { type ServerHere, serveHere } from './serve-here.ts'
 import { type SpawnedServer, type SpawnOptions, spawnServer } from './spawn-server.ts'
 import { until } from './until.ts'
 
@@ -25,19 +27,24 @@ export interface RoleOptions extends Pick<SpawnOptions, 'plugins' | 'settings' |
 export const urlOf = ({ settings }: FreshDatabase): string =>
   (settings.database as { readonly postgres_url: string }).postgres_url
 
-const startAs = (
-  fresh: FreshDatabase,
-  cluster: Readonly<Record<string, unknown>>,
-  { plugins = [], settings, isEarly = false, url = urlOf(fresh) }: RoleOptions,
-): Promise<SpawnedServer> =>
-  spawnServer(
-    { database: { kind: 'postgres', postgres_url: url } },
-    {
-      plugins: ['smart', 'cluster', ...plugins],
-      settings: { smart: SECRETS, ...settings, cluster: { ...cluster, ...(settings?.cluster as object) } },
-      isEarly,
-    },
-  )
+const ROLE = ['smart', 'cluster'] // what a server that has a role needs
+
+/** A database with the tables of servers with these further plugins, which do not take the time to make them then. */
+export const freshWith = async (plugins: readonly string[] = []): Promise<FreshDatabase> =>
+  chosenKind.fresh(await namedPlugins([...ROLE, ...plugins]))
+
+type Cluster = Readonly<Record<string, unknown>>
+
+const inRole = (cluster: Cluster, { plugins = [], settings }: RoleOptions) => ({
+  plugins: [...ROLE, ...plugins],
+  settings: { smart: SECRETS, ...settings, cluster: { ...cluster, ...(settings?.cluster as object) } },
+})
+const placeOf = (fresh: FreshDatabase, { url = urlOf(fresh) }: RoleOptions) => ({
+  database: { kind: 'postgres', postgres_url: url },
+})
+
+const startAs = (fresh: FreshDatabase, cluster: Cluster, options: RoleOptions): Promise<SpawnedServer> =>
+  spawnServer(placeOf(fresh, options), { ...inRole(cluster, options), isEarly: options.isEarly ?? false })
 
 export const startPrimary = (fresh: FreshDatabase, options: RoleOptions = {}): Promise<SpawnedServer> =>
   startAs(fresh, { role: 'primary' }, options)
@@ -51,6 +58,19 @@ export const startReplica = (
   primaryUrl: string,
   options: RoleOptions = {},
 ): Promise<SpawnedServer> => startAs(fresh, { role: 'replica', primary_url: primaryUrl }, options)
+
+const serveAs = (fresh: FreshDatabase, cluster: Cluster, options: RoleOptions): Promise<ServerHere> =>
+  serveHere(placeOf(fresh, options), { ...inRole(cluster, options), isEarly: options.isEarly ?? false })
+
+export const primaryHere = (fresh: FreshDatabase, options: RoleOptions = {}): Promise<ServerHere> =>
+  serveAs(fresh, { role: 'primary' }, options)
+
+/** It waits for the lease of a primary. */
+export const standbyHere = (fresh: FreshDatabase, options: RoleOptions = {}): Promise<ServerHere> =>
+  serveAs(fresh, { role: 'standby' }, { ...options, isEarly: true })
+
+export const replicaHere = (fresh: FreshDatabase, primaryUrl: string, options: RoleOptions = {}): Promise<ServerHere> =>
+  serveAs(fresh, { role: 'replica', primary_url: primaryUrl }, options)
 
 /** `ok`, or what /readyz says is missing. */
 export const reasonOf = async ({ base }: Pick<SpawnedServer, 'base'>): Promise<string> => {

@@ -1,8 +1,10 @@
-/** A server that writes and one that waits, in processes of their own on one PostgreSQL, for tests of faults. */
+/** A server that writes and one that waits, on one PostgreSQL, for tests of faults. */
 import pg from 'pg'
 import { chosenKind, type FreshDatabase } from './database-kinds.ts'
 import { type Json, reasonOf, send, urlOf, whenSays } from './replica-servers.ts'
-import { type SpawnedServer, type SpawnOptions, spawnServer } from './spawn-server.ts'
+import { type ServerHere, serveHere } from './serve-here.ts'
+import { basic } from './server-with.ts'
+import type { SpawnedServer } from './spawn-server.ts'
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 import { until } from './until.ts'
 
@@ -13,8 +15,8 @@ const RESTART = 75
 
 export interface WriterPair {
   readonly fresh: FreshDatabase
-  readonly first: SpawnedServer
-  readonly second: SpawnedServer
+  readonly first: ServerHere
+  readonly second: ServerHere
   /** Between the first one and the database. */
   readonly proxy: TcpProxy
   /** Queries the database directly. */
@@ -35,19 +37,29 @@ export const outcomeOf = (sent: Promise<number>): Promise<number> => sent.catch(
 export const whenReady = (server: Pick<SpawnedServer, 'base'>, ms = TAKEOVER_MS): Promise<void> =>
   until(async () => (await reasonOf(server).catch(() => 'away')) === 'ok', ms, 'a server to be ready')
 
+/** Resolves when a server of this process has failed, so that a supervisor would start it again. */
+export const whenFailed = async ({ failed }: ServerHere): Promise<void> => {
+  let code: number | undefined
+  void failed.then((exitCode) => {
+    code = exitCode
+  })
+  await until(() => code !== undefined, END_MS, 'the former holder to fail')
+  if (code !== RESTART) throw new Error(`it failed with ${code}`)
+}
+
 /** Resolves when it has ended with 75; rejects when it ends otherwise, or not. */
 export const whenReplaced = async ({ child }: SpawnedServer): Promise<void> => {
   await until(() => child.exitCode !== null || child.signalCode !== null, END_MS, 'the former holder to end')
   if (child.exitCode !== RESTART) throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`)
 }
 
-export const startWriterPair = async (options: SpawnOptions = {}): Promise<WriterPair> => {
-  const fresh = await chosenKind.fresh()
+export const startWriterPair = async (): Promise<WriterPair> => {
+  const fresh = await chosenKind.fresh(basic)
   const url = new URL(urlOf(fresh))
   const proxy = await startTcpProxy(Number(url.port))
   url.port = String(proxy.port)
-  const first = await spawnServer({ database: { kind: 'postgres', postgres_url: url.href } }, options)
-  const second = await spawnServer(fresh.settings, { ...options, isEarly: true })
+  const first = await serveHere({ database: { kind: 'postgres', postgres_url: url.href } })
+  const second = await serveHere(fresh.settings, { isEarly: true })
   await whenSays(second, WAITING)
   const onlooker = new pg.Client(urlOf(fresh))
   await onlooker.connect()
@@ -58,10 +70,7 @@ export const startWriterPair = async (options: SpawnOptions = {}): Promise<Write
       return rows[0] as { epoch: number; beat: number }
     },
     async stop() {
-      for (const server of [first, second]) {
-        server.child.kill('SIGCONT')
-        await server.kill()
-      }
+      for (const server of [second, first]) await server.stop()
       proxy.stop()
       await onlooker.end()
       await fresh.remove()

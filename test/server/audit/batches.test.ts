@@ -8,7 +8,17 @@ import { pruneTrail } from '../../../plugins/audit/trail/prune.ts'
 import { Database, type SqlParam, sql } from '../../../plugins/database/service.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import type { TestServer } from '../../support/server-with.ts'
-import { type AuditEvent, audited, create, eventsOf, KEY, patientOf, send, verdictOf } from './audited.ts'
+import {
+  type AuditEvent,
+  audited,
+  auditedPlugins,
+  create,
+  eventsOf,
+  KEY,
+  patientOf,
+  send,
+  verdictOf,
+} from './audited.ts'
 
 let made = 0
 const rows = async <R>(server: TestServer, text: string): Promise<readonly R[]> => {
@@ -213,7 +223,7 @@ test('shared rows are pruned with their events counted, and what follows is veri
 
 test('servers that write by turns, many events or one, go on where the other one ended', async () => {
   if (chosenKind.name !== 'postgres') return
-  const { settings, remove } = await chosenKind.fresh()
+  const { settings, remove } = await chosenKind.fresh(auditedPlugins)
   const servers = await Promise.all([audited({ settings, together: true }), audited({ settings, together: true })])
   const [one, other] = servers
   const id = await create(one, { resourceType: 'Patient' })

@@ -29,7 +29,7 @@ export const onOne = async (
   work: (start: (audit?: object | undefined) => Promise<TestServer>) => Promise<void>,
 ): Promise<void> => {
   const kind = chosenKind.name === 'memory' ? sqliteKind : chosenKind
-  const { settings, remove } = await kind.fresh()
+  const { settings, remove } = await kind.fresh(plain)
   await work((audit) =>
     serverWith({
       plugins: audit === undefined ? plain : auditedPlugins,

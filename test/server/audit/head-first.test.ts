@@ -5,13 +5,13 @@ import * as assert from 'uvu/assert'
 import { withSession } from '../../support/connect-postgres.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { until } from '../../support/until.ts'
-import { audited, verdictOf } from './audited.ts'
+import { audited, auditedPlugins, verdictOf } from './audited.ts'
 
 const WAITING =
   "SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
 test('a server that waits for the head of the trail holds no event that the holder of the head inserts next', async () => {
-  const { settings, remove } = await chosenKind.fresh()
+  const { settings, remove } = await chosenKind.fresh(auditedPlugins)
   const url = (settings.database as { postgres_url: string }).postgres_url
   // So that PostgreSQL does not resolve a deadlock before the test has seen it.
   await withSession(url, (session) =>

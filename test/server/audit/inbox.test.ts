@@ -3,8 +3,19 @@
 import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
-import { asReader, type Json, send, startPrimary, startReplica, urlOf } from '../../support/replica-servers.ts'
+import type { FreshDatabase } from '../../support/database-kinds.ts'
+import {
+  asReader,
+  freshWith,
+  type Json,
+  primaryHere,
+  replicaHere,
+  send,
+  startPrimary,
+  startReplica,
+  urlOf,
+} from '../../support/replica-servers.ts'
+import type { ServerHere } from '../../support/serve-here.ts'
 import type { SpawnedServer } from '../../support/spawn-server.ts'
 import { until } from '../../support/until.ts'
 import { KEY } from './audited.ts'
@@ -18,30 +29,35 @@ const AUDITED = { plugins: ['audit'], settings: { audit: { key: KEY } } }
 
 let fresh: FreshDatabase
 let onlooker: pg.Client
-let servers: SpawnedServer[] = []
+/** Functions that end what a test has started, called after it in reverse order. */
+const ends: (() => unknown)[] = []
 test.before.each(async () => {
-  fresh = await chosenKind.fresh()
+  fresh = await freshWith(AUDITED.plugins)
   onlooker = new pg.Client(urlOf(fresh))
   await onlooker.connect()
 })
 test.after.each(async () => {
-  await Promise.all(servers.map((server) => server.kill()))
-  servers = []
+  for (const end of ends.splice(0).reverse()) await end()
   await onlooker.end()
   await fresh.remove()
 })
 const started = async (starting: Promise<SpawnedServer>): Promise<SpawnedServer> => {
   const server = await starting
-  servers.push(server)
+  ends.push(() => server.kill())
   return server
 }
-/** On the port of a server that is gone, so that replicas find it. */
-const startAgain = ({ base }: SpawnedServer): Promise<SpawnedServer> => {
-  const settings = { ...AUDITED.settings, server: { bind: new URL(base).host } }
-  return started(startPrimary(fresh, { ...AUDITED, settings }))
+const served = async (starting: Promise<ServerHere>): Promise<ServerHere> => {
+  const server = await starting
+  ends.push(() => server.stop())
+  return server
 }
+/** With the port of a server that is gone, so that replicas find it. */
+const inPlaceOf = ({ base }: ServerHere) => ({
+  ...AUDITED,
+  settings: { ...AUDITED.settings, server: { bind: new URL(base).host } },
+})
 const subtypeOf = ({ resource }: Json): string => resource.subtype?.[0].code
-const eventsAt = async (server: SpawnedServer, query = ''): Promise<Json[]> => {
+const eventsAt = async (server: Pick<ServerHere, 'base'>, query = ''): Promise<Json[]> => {
   const { status, json, text } = await send(server, 'GET', `/_audit?_count=1000${query}`)
   assert.is(status, 200, text)
   return json.entry ?? []
@@ -50,7 +66,7 @@ const eventsAt = async (server: SpawnedServer, query = ''): Promise<Json[]> => {
 const timesOf = (events: readonly Json[], id: string): number =>
   events.filter(({ resource }) => JSON.stringify(resource.entity ?? []).includes(`"${id}"`)).length
 const alarmsIn = (events: readonly Json[]): number => events.filter((one) => subtypeOf(one) === 'alarm').length
-const isSound = async (server: SpawnedServer): Promise<boolean> =>
+const isSound = async (server: Pick<ServerHere, 'base'>): Promise<boolean> =>
   (await send(server, 'GET', '/_audit/verify')).json.ok === true
 const waiting = async (): Promise<{ server: string; n: number }[]> =>
   (await onlooker.query('SELECT server, n::int AS n FROM audit_inbox WHERE body IS NOT NULL ORDER BY n')).rows
@@ -59,7 +75,7 @@ const whenWaiting = (count: number): Promise<void> =>
 const whenMoved = (): Promise<void> => until(async () => (await waiting()).length === 0, MOVED_MS, 'the inbox')
 const patient = (family: string): Json => ({ resourceType: 'Patient', name: [{ family }] })
 /** Reads that are one row of the inbox each. */
-const readInTurn = async (replica: SpawnedServer, path: string, ids: readonly string[]): Promise<void> => {
+const readInTurn = async (replica: Pick<ServerHere, 'base'>, path: string, ids: readonly string[]): Promise<void> => {
   for (const id of ids) {
     const before = (await waiting()).length
     await send(replica, 'GET', path, undefined, { 'x-request-id': id })
@@ -68,8 +84,8 @@ const readInTurn = async (replica: SpawnedServer, path: string, ids: readonly st
 }
 
 test('reads of a replica are in the trail when it is asked, and what it sends on is there once', async () => {
-  const primary = await started(startPrimary(fresh, AUDITED))
-  const replica = await started(startReplica(fresh, primary.base, AUDITED))
+  const primary = await served(primaryHere(fresh, AUDITED))
+  const replica = await served(replicaHere(fresh, primary.base, AUDITED))
   const made = await send(replica, 'POST', '/Patient', patient('one'), { 'x-request-id': 'inbox-create' })
   const path = `/Patient/${made.json.id}`
   for (let n = 0; n < 50; n += 1) await send(replica, 'GET', path, undefined, { 'x-request-id': `inbox-read-${n}` })
@@ -81,7 +97,7 @@ test('reads of a replica are in the trail when it is asked, and what it sends on
   const ofPatient = await eventsAt(replica, `&patient=${made.json.id}&subtype=read`)
   assert.is(ofPatient.length, 50)
   assert.is(events.filter((one) => subtypeOf(one) === STARTED).length, 2)
-  assert.is(await replica.end('SIGTERM'), 0)
+  await replica.stop()
   await whenMoved()
   const after = await eventsAt(primary)
   assert.is(after.filter((one) => subtypeOf(one) === STOPPED).length, 1)
@@ -91,18 +107,18 @@ test('reads of a replica are in the trail when it is asked, and what it sends on
 })
 
 test('without a primary what a replica shows waits in the inbox, also when the replica is killed, and is moved once', async () => {
-  const primary = await started(startPrimary(fresh, AUDITED))
+  const primary = await served(primaryHere(fresh, AUDITED))
   const replica = await started(startReplica(fresh, primary.base, AUDITED))
   const made = await send(replica, 'POST', '/Patient', patient('one'))
   await eventsAt(replica)
-  await primary.kill()
+  await primary.stop()
   const ids = Array.from({ length: 20 }, (_, n) => `waits-${n}`)
   await readInTurn(replica, `/Patient/${made.json.id}`, ids)
   await replica.kill()
-  const next = await startAgain(primary)
+  const next = await started(startPrimary(fresh, inPlaceOf(primary)))
   await whenMoved()
   await next.kill()
-  const last = await startAgain(primary)
+  const last = await served(primaryHere(fresh, inPlaceOf(primary)))
   const events = await eventsAt(last)
   for (const id of ids) assert.is(timesOf(events, id), 1, id)
   assert.is(alarmsIn(events), 0)
@@ -110,12 +126,12 @@ test('without a primary what a replica shows waits in the inbox, also when the r
 })
 
 test('rows that somebody else has changed, removed, made or put back are alarms, and what they say is in no event', async () => {
-  const primary = await started(startPrimary(fresh, AUDITED))
-  const replica = await started(startReplica(fresh, primary.base, AUDITED))
+  const primary = await served(primaryHere(fresh, AUDITED))
+  const replica = await served(replicaHere(fresh, primary.base, AUDITED))
   await send(replica, 'GET', '/Patient')
   // Asked for the trail, it has nothing left of its own.
   await eventsAt(replica)
-  await primary.kill()
+  await primary.stop()
   const ids = ['row-a', 'row-b', 'row-c', 'row-d']
   await readInTurn(replica, '/Patient/x', ids)
   const [one, two] = await waiting()
@@ -131,7 +147,7 @@ test('rows that somebody else has changed, removed, made or put back are alarms,
   // Made: in the name of another server, with a seal that fitted elsewhere.
   const insert = 'INSERT INTO audit_inbox (server, n, key, body, seal) VALUES ($1, $2, $3, $4, $5)'
   await onlooker.query(insert, ['somebody', 1, rows[0].key, rows[0].body, rows[0].seal])
-  const next = await startAgain(primary)
+  const next = await served(primaryHere(fresh, inPlaceOf(primary)))
   await whenMoved()
   const events = await eventsAt(next)
   assert.equal(
@@ -155,16 +171,16 @@ const failureOf = (work: Promise<unknown>): Promise<string> =>
   )
 
 test('a replica with another key, and one that may not write the inbox, do not start', async () => {
-  const primary = await started(startPrimary(fresh, AUDITED))
+  const primary = await served(primaryHere(fresh, AUDITED))
   const settings = { audit: { key: 'another key of a chain, for tests' } }
   assert.is(
     await failureOf(startReplica(fresh, primary.base, { plugins: ['audit'], settings })),
     'the server ended with 1',
   )
   const url = await asReader(fresh)
-  const able = await started(startReplica(fresh, primary.base, { ...AUDITED, url }))
+  const able = await served(replicaHere(fresh, primary.base, { ...AUDITED, url }))
   assert.is((await send(able, 'GET', '/Patient')).status, 200)
-  assert.is(await able.end('SIGTERM'), 0)
+  await able.stop()
   await onlooker.query('REVOKE INSERT ON audit_inbox FROM reader')
   assert.is(await failureOf(startReplica(fresh, primary.base, { ...AUDITED, url })), 'the server ended with 1')
 })

@@ -5,10 +5,10 @@ import * as assert from 'uvu/assert'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { startTcpProxy } from '../../support/tcp-proxy.ts'
 import { until } from '../../support/until.ts'
-import { audited, eventsOf, send, verdictOf } from './audited.ts'
+import { audited, auditedPlugins, eventsOf, send, verdictOf } from './audited.ts'
 
 test('events of reads whose COMMIT took place unseen are not written again', async () => {
-  const { settings, remove } = await chosenKind.fresh()
+  const { settings, remove } = await chosenKind.fresh(auditedPlugins)
   const url = new URL((settings.database as { postgres_url: string }).postgres_url)
   const proxy = await startTcpProxy(Number(url.port))
   url.port = String(proxy.port)

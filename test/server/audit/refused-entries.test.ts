@@ -2,7 +2,8 @@
 // database: sqlite, because an entry is refused before anything is asked of the database; audit/facts.test.ts is on each
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { audited, eventsOf, happened, lineOf, send } from './audited.ts'
+import type { TestServer } from '../../support/server-with.ts'
+import { type AuditEvent, audited, eventsOf, happened, lineOf, send } from './audited.ts'
 
 const bundle = (type: string, entry: readonly object[]) => ({ resourceType: 'Bundle', type, entry })
 const get = (url: string) => ({ request: { method: 'GET', url } })
@@ -22,27 +23,40 @@ const REFUSED: readonly (readonly [entry: object, status: string, line: string])
   [get('Patient/$nothing'), '404', 'request → 4'],
 ]
 
+/** One for all tests; each looks at the events behind those that were there before. */
+let server: TestServer
+test.before(async () => {
+  server = await audited({
+    settings: { audit: { unattributed_per_second: 0 }, conformance: { update_as_create: true } },
+  })
+})
+test.after(() => server.stop())
+let lines = 0
+let refusals = 0
+test.before.each(async () => {
+  lines = (await happened(server)).length
+  refusals = (await eventsOf(server, 'outcome=4')).length
+})
+const happenedSince = async (): Promise<readonly string[]> => (await happened(server)).slice(lines)
+const refusedSince = async (): Promise<readonly AuditEvent[]> => (await eventsOf(server, 'outcome=4')).slice(refusals)
+
 for (const [entry, status, line] of REFUSED) {
   test(`in a batch: ${JSON.stringify(entry)} leaves an event`, async () => {
-    const server = await audited()
     const answer = await send(server, 'POST', '/', bundle('batch', [entry]))
     assert.is(answer.statusCode, 200)
     assert.is(answer.json().entry[0].response.status.slice(0, 3), status)
-    assert.equal([...(await happened(server))].sort(), ['batch → 0', line].sort())
-    const requests = (await eventsOf(server, 'outcome=4')).map(
+    assert.equal([...(await happenedSince())].sort(), ['batch → 0', line].sort())
+    const requests = (await refusedSince()).map(
       (event) => event.entity?.find(({ type }) => type?.code === 'XrequestId')?.what?.identifier?.value,
     )
     assert.equal(requests, [answer.headers['x-request-id']])
-    await server.stop()
   })
 
   test(`in a transaction: ${JSON.stringify(entry)} leaves an event beside that of the transaction`, async () => {
-    const server = await audited()
     const good = post('Patient', { resourceType: 'Patient' })
     const answer = await send(server, 'POST', '/', bundle('transaction', [good, entry]))
     assert.is(String(answer.statusCode), status)
-    assert.equal([...(await happened(server))].sort(), [line, 'transaction → 4'].sort())
-    await server.stop()
+    assert.equal([...(await happenedSince())].sort(), [line, 'transaction → 4'].sort())
   })
 }
 
@@ -66,7 +80,6 @@ const MALFORMED: readonly (readonly [method: string, url: string, headers: Recor
 ]
 
 test('what is wrong with the parameters or headers of an interaction is a refusal of that', async () => {
-  const server = await audited({ settings: { audit: { unattributed_per_second: 0 } } })
   for (const [method, url, headers, line] of MALFORMED) {
     const answer = await server.inject({
       method: method as 'GET',
@@ -75,24 +88,20 @@ test('what is wrong with the parameters or headers of an interaction is a refusa
       ...(method !== 'GET' && method !== 'DELETE' && { payload: '{"resourceType":"Patient","id":"a"}' }),
     })
     assert.ok(answer.statusCode >= 400 && answer.statusCode < 500, `${method} ${url} ${answer.statusCode}`)
-    const last = (await eventsOf(server, 'outcome=4')).at(-1)
+    const last = (await refusedSince()).at(-1)
     assert.is(last === undefined ? '' : lineOf(last), line, `${method} ${url}`)
   }
-  const told = await eventsOf(server, 'outcome=4')
+  const told = await refusedSince()
   assert.is(told.length, MALFORMED.length)
-  await server.stop()
 })
 
 for (const type of ['batch', 'transaction'])
   test(`in a ${type}, too`, async () => {
-    const server = await audited()
     await send(server, 'POST', '/', bundle(type, [get('Patient/_history?_count=x')]))
-    assert.equal([...(await eventsOf(server, 'outcome=4')).map(lineOf)].sort().at(0), 'history-type → 4')
-    await server.stop()
+    assert.equal([...(await refusedSince()).map(lineOf)].sort().at(0), 'history-type → 4')
   })
 
 test('a Bundle whose entries are refused together is what it says it is', async () => {
-  const server = await audited({ settings: { audit: { unattributed_per_second: 0 } } })
   const twice = [post('Patient', { resourceType: 'Patient' }), post('Patient', { resourceType: 'Patient' })].map(
     (entry) => ({ ...entry, fullUrl: 'urn:uuid:61ebe359-bfdc-4613-8bf2-c5e300945f0a' }),
   )
@@ -100,21 +109,17 @@ test('a Bundle whose entries are refused together is what it says it is', async 
     for (const entry of [twice, ['no object']]) {
       const answer = await send(server, 'POST', '/', bundle(type, entry as object[]))
       assert.is(answer.statusCode, 400, answer.body)
-      assert.is(lineOf((await eventsOf(server, 'outcome=4')).at(-1)!), `${type} → 4`)
+      assert.is(lineOf((await refusedSince()).at(-1)!), `${type} → 4`)
     }
-  await server.stop()
 })
 
 test('the event of a refused entry says what its method would have done', async () => {
-  const server = await audited()
   await send(server, 'POST', '/', bundle('batch', [{ request: { method: 'PUT', url: 'Patient/p1' } }]))
-  const [event] = await eventsOf(server, 'outcome=4')
+  const [event] = await refusedSince()
   assert.is(event?.action, 'U')
-  await server.stop()
 })
 
 test('entries of one batch that are refused leave an event each, and those that are performed one as before', async () => {
-  const server = await audited({ settings: { audit: { unattributed_per_second: 0 } } })
   const entries = [...REFUSED.map(([entry]) => entry), get('Patient/none'), get('metadata')]
   const answer = await send(server, 'POST', '/', bundle('batch', entries))
   assert.equal(
@@ -122,28 +127,24 @@ test('entries of one batch that are refused leave an event each, and those that 
     [...REFUSED.map(([, status]) => status), '404', '200'],
   )
   assert.equal(
-    [...(await happened(server))].sort(),
+    [...(await happenedSince())].sort(),
     [...REFUSED.map(([, , line]) => line), 'read Patient/none → 4', 'batch → 0'].sort(),
   )
-  await server.stop()
 })
 
 test('two entries of a Bundle that change the same resource: the second leaves an event of its refusal', async () => {
-  const server = await audited({ settings: { conformance: { update_as_create: true } } })
   const put = { resource: { resourceType: 'Patient', id: 'p1' }, request: { method: 'PUT', url: 'Patient/p1' } }
   assert.is((await send(server, 'POST', '/', bundle('transaction', [put, put]))).statusCode, 400)
-  const refused = (await eventsOf(server, 'outcome=4')).map(lineOf)
+  const refused = (await refusedSince()).map(lineOf)
   assert.equal([...refused].sort(), ['transaction → 4', 'update Patient/p1 → 4'])
   assert.is((await send(server, 'POST', '/', bundle('batch', [put, put]))).statusCode, 200)
   assert.equal(
-    (await eventsOf(server, 'outcome=4')).map(lineOf).filter((line) => line.startsWith('request')),
+    (await refusedSince()).map(lineOf).filter((line) => line.startsWith('request')),
     ['request Patient/p1 → 4'],
   )
-  await server.stop()
 })
 
 test('an entry of a transaction whose conditional reference matches nothing leaves an event', async () => {
-  const server = await audited()
   const observation = {
     resourceType: 'Observation',
     status: 'final',
@@ -152,8 +153,7 @@ test('an entry of a transaction whose conditional reference matches nothing leav
   }
   const answer = await send(server, 'POST', '/', bundle('transaction', [post('Observation', observation)]))
   assert.ok(answer.statusCode >= 400 && answer.statusCode < 500, answer.body)
-  assert.equal([...(await happened(server))].sort(), ['create → 4', 'transaction → 4'])
-  await server.stop()
+  assert.equal([...(await happenedSince())].sort(), ['create → 4', 'transaction → 4'])
 })
 
 test.run()

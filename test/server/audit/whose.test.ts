@@ -6,7 +6,7 @@ import audit from '../../../plugins/audit/index.ts'
 import database from '../../../plugins/database/index.ts'
 import probes from '../../../plugins/probes/index.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
-import type { TestServer, TestServerOptions } from '../../support/server-with.ts'
+import type { TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 import { audited, eventsOf, patientOf, send } from './audited.ts'
 
@@ -32,12 +32,22 @@ const TYPES = [
   'AuditEvent',
 ]
 const definitions = stubDefinitions(TYPES, /^(SearchParameter-|CompartmentDefinition-(patient|encounter))/i)
-const started = (options: TestServerOptions = {}): Promise<TestServer> =>
+/** Two for all tests: one takes bodies of some hundred bytes for large ones, to which a thread attends. */
+let server: TestServer
+let large: TestServer
+const started = (large_body_bytes: number): Promise<TestServer> =>
   audited({
     plugins: [database, definitions, ...fhirPlugins, probes, audit],
-    ...options,
-    settings: { conformance: { update_as_create: true }, ...options.settings },
+    settings: { conformance: { update_as_create: true }, fhir: { large_body_bytes } },
   })
+test.before(async () => {
+  server = await started(1_000_000)
+  large = await started(200)
+})
+test.after(async () => {
+  await server.stop()
+  await large.stop()
+})
 
 const P1 = { reference: 'Patient/p1' }
 const P2 = { reference: 'Patient/p2' }
@@ -94,7 +104,6 @@ const MEMBERS: readonly (readonly [string, { readonly resourceType: string; read
 
 for (const [role, resource] of MEMBERS)
   test(`what is in a patient's compartment is told as theirs: the ${role}`, async () => {
-    const server = await started()
     for (const id of ['p1', 'p2']) await put(server, { resourceType: 'Patient', id })
     const { resourceType: type, id } = resource
     const expected = type === 'Patient' ? BOTH : ['Patient/p1']
@@ -110,22 +119,18 @@ for (const [role, resource] of MEMBERS)
     assert.equal(await named(server, async () => server.inject(`/${type}/${id}`)), expected, 'the read')
     const search = await named(server, async () => server.inject(`/${type}?_id=${id}`))
     assert.equal(search, expected, 'the search')
-    await server.stop()
   })
 
 test('a resource that is several patients’ names each of them, once', async () => {
-  const server = await started()
   const communication = { resourceType: 'Communication', id: 'c', status: 'completed', subject: P1, sender: P1 }
   await put(server, { ...communication, recipient: [P2, P1, { reference: 'Practitioner/x' }] } as never)
   assert.equal(await named(server, async () => server.inject('/Communication/c')), BOTH)
   const performed = { resourceType: 'Procedure', id: 'p', status: 'completed', subject: P1, performer: [{ actor: P2 }] }
   await put(server, performed)
   assert.equal(await named(server, async () => server.inject('/Procedure/p')), BOTH)
-  await server.stop()
 })
 
 test('a Binary names the patient that its securityContext refers to, however it is read', async () => {
-  const server = await started()
   const binary = { resourceType: 'Binary', id: 'b', contentType: 'text/plain', data: 'eA==', securityContext: P1 }
   assert.equal(await named(server, () => put(server, binary)), ['Patient/p1'])
   const read = (accept: string) => named(server, async () => server.inject({ url: '/Binary/b', headers: { accept } }))
@@ -134,11 +139,9 @@ test('a Binary names the patient that its securityContext refers to, however it 
   assert.equal(await named(server, async () => server.inject('/Binary?_id=b')), ['Patient/p1'])
   await put(server, { ...binary, id: 'c', securityContext: { reference: 'Organization/o' } } as never)
   assert.equal(await named(server, async () => server.inject('/Binary/c')), [''])
-  await server.stop()
 })
 
 test('a stored Bundle names the patients it holds, and those whose data it holds', async () => {
-  const server = await started()
   const held = { resourceType: 'Bundle', id: 'b', type: 'collection' }
   const entry = [
     { fullUrl: 'urn:uuid:0b2d3c9e-8a38-4c55-9a77-0b1f57f2a111', resource: { resourceType: 'Patient', id: 'p1' } },
@@ -150,18 +153,16 @@ test('a stored Bundle names the patients it holds, and those whose data it holds
   assert.equal(await named(server, () => put(server, { ...held, entry: entry.slice(0, 1) } as never)), ['Patient/p1'])
   await put(server, { ...held, entry: entry.slice(0, 4) } as never)
   assert.equal(await named(server, async () => server.inject('/Bundle/b')), BOTH)
-  await server.stop()
 })
 
 test('the event of $everything of a patient names that patient, whatever it showed', async () => {
-  const server = await started()
   await put(server, {
     resourceType: 'Patient',
-    id: 'p1',
+    id: 'p3',
     generalPractitioner: [{ reference: 'Practitioner/pr' }],
   } as never)
   await put(server, { resourceType: 'Practitioner', id: 'pr' })
-  await put(server, observation('o', P1))
+  await put(server, observation('of-p3', { reference: 'Patient/p3' }))
   for (const query of [
     '',
     '?_type=Practitioner',
@@ -171,18 +172,16 @@ test('the event of $everything of a patient names that patient, whatever it show
   ])
     assert.equal(
       await named(server, async () =>
-        assert.is((await server.inject(`/Patient/p1/$everything${query}`)).statusCode, 200),
+        assert.is((await server.inject(`/Patient/p3/$everything${query}`)).statusCode, 200),
       ),
-      ['Patient/p1'],
+      ['Patient/p3'],
       query,
     )
-  const found = await eventsOf(server, 'patient=p1&subtype=operation')
+  const found = await eventsOf(server, 'patient=p3&subtype=operation')
   assert.is(found.length, 5)
-  await server.stop()
 })
 
 test('that of an encounter names the patients of the encounter and of what was shown', async () => {
-  const server = await started()
   const encounter = { resourceType: 'Encounter', id: 'e', status: 'finished', class: { code: 'AMB' }, subject: P1 }
   const about = { reference: 'Encounter/e' }
   await put(server, { ...encounter, serviceProvider: { reference: 'Organization/org' } } as never)
@@ -192,7 +191,6 @@ test('that of an encounter names the patients of the encounter and of what was s
   assert.equal(await everything('?_type=Organization'), ['Patient/p1'])
   assert.equal(await everything('?_type=Observation'), BOTH)
   assert.equal(await everything(''), BOTH)
-  await server.stop()
 })
 
 const json = { 'content-type': 'application/fhir+json' }
@@ -218,32 +216,29 @@ const MOVES: readonly (readonly [string, object])[] = [
 for (const [name, request] of MOVES)
   for (const size of ['', ' of a large resource'])
     test(`${name}${size}: the event names the patient whose it was, and the one whose it is`, async () => {
-      const server = await started({ settings: { fhir: { large_body_bytes: size === '' ? 1_000_000 : 200 } } })
+      const asked = size === '' ? server : large
       const note = size === '' ? [] : [{ text: 'n'.repeat(400) }]
-      await put(server, { ...observation('o', P1), note } as never)
+      await put(asked, { ...observation('o', P1), note } as never)
       const expected = name === 'deletion' || name.includes('nobody') ? ['Patient/p1'] : BOTH
-      const told = await named(server, async () => {
-        const answer = await server.inject(request as never)
+      const told = await named(asked, async () => {
+        const answer = await asked.inject(request as never)
         assert.ok(answer.statusCode < 300, answer.body)
       })
       assert.equal(told, expected)
-      await server.stop()
     })
 
 test('an entry of a transaction that moves a resource names both patients', async () => {
-  const server = await started()
-  await put(server, observation('o', P1))
-  const entry = [{ resource: observation('o', P2), request: { method: 'PUT', url: 'Observation/o' } }]
+  await put(server, observation('moved', P1))
+  const entry = [{ resource: observation('moved', P2), request: { method: 'PUT', url: 'Observation/moved' } }]
   const told = await named(server, () =>
     send(server, 'POST', '/', { resourceType: 'Bundle', type: 'transaction', entry }),
   )
   assert.equal(told, ['', ...BOTH])
-  const found = await eventsOf(server, 'patient=p1&entity=Observation/o')
+  const found = await eventsOf(server, 'patient=p1&entity=Observation/moved')
   assert.equal(
     found.map(({ subtype }) => subtype[0]?.code),
     ['update', 'update'],
   )
-  await server.stop()
 })
 
 test.run()

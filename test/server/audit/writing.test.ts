@@ -92,6 +92,8 @@ test('reads are answered while the trail cannot be written, until no more can be
   while (status === 200 && answered < 20_000) {
     status = (await server.inject(`/Patient/${id}`)).statusCode
     if (status === 200) answered += 1
+    // Answers from memory take no turn of the event loop, and the writer lease is lost where no beat gets one for seconds.
+    if (answered % 100 === 0) await new Promise(setImmediate)
   }
   assert.is(status, 503)
   assert.ok(answered >= 9_000 && answered <= 11_000, `${answered} were kept`)
@@ -118,7 +120,7 @@ test('64 writers at once make one chain: as many events as changes, nothing brok
 
 test('two servers on one database share one chain without a fork', async () => {
   if (persistent.name === 'sqlite') return // has one server that writes
-  const { settings, remove } = await persistent.fresh()
+  const { settings, remove } = await persistent.fresh(auditedPlugins)
   const start = () =>
     serverWith({ together: true, plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY } } })
   const one = await start()
@@ -149,7 +151,7 @@ test('two servers on one database share one chain without a fork', async () => {
 
 test('servers that write packs of different lengths find one another out: no number is given twice', async () => {
   if (persistent.name === 'sqlite') return // has one server that writes
-  const { settings, remove } = await persistent.fresh()
+  const { settings, remove } = await persistent.fresh(auditedPlugins)
   const start = () =>
     serverWith({ together: true, plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY } } })
   const [one, other] = [await start(), await start()]
@@ -174,7 +176,7 @@ test('servers that write packs of different lengths find one another out: no num
 })
 
 test('a stop writes what waits', async () => {
-  const { settings, remove } = await persistent.fresh()
+  const { settings, remove } = await persistent.fresh(auditedPlugins)
   const clock = toldClock('2024-01-01T00:00:00Z')
   const options = { plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY } } }
   const server = await serverWith({ ...options, clock: { ...systemClock, deadline: clock.deadline } })
@@ -247,7 +249,7 @@ test('refusals that are only counted are summed by status: errors of the server 
 })
 
 test('what is older than retention_days is pruned after it was verified, and verification goes on from there', async () => {
-  const { settings, remove } = await persistent.fresh()
+  const { settings, remove } = await persistent.fresh(auditedPlugins)
   const start = async (clock: Clock, audit: object = {}) =>
     serverWith({ plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY, ...audit } }, clock })
   const clock = toldClock('2024-01-01T00:00:00Z')
@@ -278,7 +280,7 @@ test('what is older than retention_days is pruned after it was verified, and ver
 })
 
 test('a broken trail is not pruned', async () => {
-  const { settings, remove } = await persistent.fresh()
+  const { settings, remove } = await persistent.fresh(auditedPlugins)
   const start = async (clock: Clock, audit: object = {}) =>
     serverWith({ plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY, ...audit } }, clock })
   const clock = toldClock('2024-01-01T00:00:00Z')

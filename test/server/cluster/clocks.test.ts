@@ -6,7 +6,8 @@ import * as assert from 'uvu/assert'
 import { type Clock, systemClock } from '../../../kernel/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { reasonOf, urlOf, whenSays } from '../../support/replica-servers.ts'
-import { serverWith } from '../../support/server-with.ts'
+import { serveHere } from '../../support/serve-here.ts'
+import { basic, serverWith } from '../../support/server-with.ts'
 import { spawnServer } from '../../support/spawn-server.ts'
 import { until } from '../../support/until.ts'
 import { WAITING, whenReady } from '../../support/writer-pair.ts'
@@ -31,13 +32,13 @@ const jumpingClock = (): Clock & { offset: number } => ({
 })
 
 test('a time of day that jumps by an hour, there and back, moves no lease, and no version is older than the one before', async () => {
-  const fresh = await chosenKind.fresh()
+  const fresh = await chosenKind.fresh(basic)
   ends.push(() => fresh.remove())
   const clock = jumpingClock()
   const primary = await serverWith({ clock, settings: { ...fresh.settings, conformance: { update_as_create: true } } })
   ends.push(() => primary.stop())
-  const standby = await spawnServer(fresh.settings, { isEarly: true })
-  ends.push(() => standby.kill())
+  const standby = await serveHere(fresh.settings, { isEarly: true })
+  ends.push(() => standby.stop())
   await whenSays(standby, WAITING)
   const onlooker = new pg.Client(urlOf(fresh))
   await onlooker.connect()
@@ -66,10 +67,10 @@ test('a time of day that jumps by an hour, there and back, moves no lease, and n
 
 test('a server that waits and whose clock is an hour ahead or behind takes nothing over', async () => {
   for (const offset of [HOUR_MS, -HOUR_MS]) {
-    const fresh = await chosenKind.fresh()
+    const fresh = await chosenKind.fresh(basic)
     ends.push(() => fresh.remove())
-    const primary = await spawnServer(fresh.settings)
-    ends.push(() => primary.kill())
+    const primary = await serveHere(fresh.settings)
+    ends.push(() => primary.stop())
     const clock = jumpingClock()
     clock.offset = offset
     const onlooker = new pg.Client(urlOf(fresh))
@@ -87,13 +88,13 @@ test('a server that waits and whose clock is an hour ahead or behind takes nothi
     await until(async () => (await leaseOf()).beat >= before.beat + 12, 5_000, 'two beats')
     assert.is((await leaseOf()).epoch, before.epoch)
     assert.not(isReady)
-    await primary.end('SIGTERM')
+    await primary.stop()
     await (await standby).stop()
   }
 })
 
 test('a holder whose main thread stands still for ten seconds stores and answers nothing afterwards, and ends', async () => {
-  const fresh = await chosenKind.fresh()
+  const fresh = await chosenKind.fresh(basic)
   ends.push(() => fresh.remove())
   const holder = await serverWith({ settings: { ...fresh.settings, conformance: { update_as_create: true } } })
   ends.push(() => holder.stop())

@@ -1,54 +1,54 @@
-/** A cluster whose database is slow, takes no watermark or is restored, and whose migrations are killed. F13, F19 to F21. */
+/** A cluster whose database is slow, takes no watermark or is restored, and whose migrations are killed. F13, F19 to F21. KILLS=100 kills more often. */
 // database: postgres, the one kind that several processes share
 import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Postgres, startPostgres } from '../../support/postgres.ts'
 import { reasonOf, SECRETS, send, whenSays } from '../../support/replica-servers.ts'
-import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
+import { type ServerHere, serveHere } from '../../support/serve-here.ts'
+import { spawnServer } from '../../support/spawn-server.ts'
 import { until } from '../../support/until.ts'
-import { outcomeOf, put, WAITING, whenReady, whenReplaced } from '../../support/writer-pair.ts'
+import { outcomeOf, put, WAITING, whenFailed } from '../../support/writer-pair.ts'
 
-const KILLS = 6
+const KILLS = Number(process.env.KILLS ?? 4)
 const BEATS = 10 // longer than a lease that nobody confirms
 
 let postgres: Postgres
 let databases = 0
 let name = ''
-let servers: SpawnedServer[] = []
-let onlookers: pg.Client[] = []
+/** Functions that end what a test has started, called after it in reverse order. */
+const ends: (() => unknown)[] = []
 test.before(async () => {
   postgres = await startPostgres()
 })
 test.after(() => postgres.stop())
-test.before.each(async () => {
+const open = async (): Promise<void> => {
   databases += 1
   name = `faults${databases}`
   await postgres.createDatabase(name)
-})
+}
 test.after.each(async () => {
-  for (const one of onlookers) await one.end().catch(() => undefined)
-  for (const one of servers) await one.kill()
-  onlookers = []
-  servers = []
+  for (const end of ends.splice(0).reverse()) await end()
 })
 
 const settings = () => ({ database: { kind: 'postgres', postgres_url: postgres.url(undefined, name) } })
-const start = async (isEarly = false): Promise<SpawnedServer> => {
-  const server = await spawnServer(settings(), { isEarly })
-  servers.push(server)
+type HereOptions = Parameters<typeof serveHere>[1]
+const serve = async (options: HereOptions = {}): Promise<ServerHere> => {
+  const server = await serveHere(settings(), options)
+  ends.push(() => server.stop())
   return server
 }
 const look = async (): Promise<pg.Client> => {
   const client = new pg.Client(postgres.url(undefined, name))
   client.on('error', () => undefined) // a test ends its connection
   await client.connect()
-  onlookers.push(client)
+  ends.push(() => client.end().catch(() => undefined))
   return client
 }
 
 test('while no commit gets onto the disk the holder keeps the lease, and what waited is stored', async () => {
-  const [first, second] = [await start(), await start(true)]
+  await open()
+  const [first, second] = [await serve(), await serve({ isEarly: true })]
   await whenSays(second, WAITING)
   const onlooker = await look()
   const leaseOf = async () => (await onlooker.query('SELECT epoch, beat::int FROM cluster_lease')).rows[0]
@@ -71,7 +71,8 @@ test('while no commit gets onto the disk the holder keeps the lease, and what wa
 })
 
 test('while the watermark cannot be written changes are 503 and reads go on; where beats are not confirmed either, all is 503', async () => {
-  const [first, second] = [await start(), await start(true)]
+  await open()
+  const [first, second] = [await serve(), await serve({ isEarly: true })]
   await whenSays(second, WAITING)
   assert.is(await put(first, 'a'), 201)
   const onlooker = await look()
@@ -110,20 +111,24 @@ const restore = async (backup: string): Promise<void> => {
 }
 
 test('a backup that is restored under a running holder ends it with 75; the next one begins a new term, and old tokens are 409', async () => {
-  const plugins = ['smart', 'cluster']
-  const early = await spawnServer(settings(), { plugins, settings: { smart: SECRETS } })
+  await open()
+  const begin = () => serve({ plugins: ['smart', 'cluster'], settings: { smart: SECRETS } })
+  const early = await begin()
   assert.is(await put(early, 'kept'), 201)
-  assert.is(await early.end('SIGTERM'), 0)
+  await early.stop()
   const backup = `${name}_backup`
   await postgres.createDatabase(backup, name)
   // The database goes through some epochs.
   for (let round = 0; round < 2; round += 1) {
-    const server = await spawnServer(settings(), { plugins, settings: { smart: SECRETS } })
+    const server = await begin()
     assert.is(await put(server, `lost${round}`), 201)
-    await server.kill()
+    await server.stop()
   }
-  const running = await spawnServer(settings(), { plugins, settings: { smart: SECRETS } })
-  servers.push(running)
+  const running = await begin()
+  let hasFailed = false
+  void running.failed.then(() => {
+    hasFailed = true
+  })
   const lost = await send(running, 'PUT', '/Patient/lost', { resourceType: 'Patient', id: 'lost' })
   assert.is(lost.status, 201)
   await restore(backup)
@@ -131,14 +136,14 @@ test('a backup that is restored under a running holder ends it with 75; the next
     async () => {
       const status = await outcomeOf(put(running, 'late'))
       assert.ok(status === 503 || status === 0, String(status))
-      return running.child.exitCode !== null
+      return hasFailed
     },
     30_000,
     'the holder to end',
   )
-  await whenReplaced(running)
-  const next = await spawnServer(settings(), { plugins, settings: { smart: SECRETS } })
-  servers.push(next)
+  await whenFailed(running)
+  await running.stop()
+  const next = await begin()
   assert.is((await send(next, 'GET', '/Patient/kept')).status, 200)
   for (const id of ['lost', 'lost0', 'late']) assert.is((await send(next, 'GET', `/Patient/${id}`)).status, 404, id)
   const read = await send(next, 'GET', '/Patient/kept', undefined, { 'x-snapshot': lost.snapshot })
@@ -147,15 +152,12 @@ test('a backup that is restored under a running holder ends it with 75; the next
 })
 
 test('a backup that is restored under a replica ends it with 75, and so does a history with the same numbers', async () => {
-  const plugins = ['smart', 'cluster']
-  const begin = async (cluster: Readonly<Record<string, unknown>> = {}): Promise<SpawnedServer> => {
-    const server = await spawnServer(settings(), { plugins, settings: { smart: SECRETS, cluster } })
-    servers.push(server)
-    return server
-  }
+  await open()
+  const begin = (cluster: Readonly<Record<string, unknown>> = {}) =>
+    serve({ plugins: ['smart', 'cluster'], settings: { smart: SECRETS, cluster } })
   const early = await begin()
   assert.is(await put(early, 'kept'), 201)
-  assert.is(await early.end('SIGTERM'), 0)
+  await early.stop()
   const backup = `${name}_backup`
   await postgres.createDatabase(backup, name)
   const primary = await begin()
@@ -163,35 +165,37 @@ test('a backup that is restored under a replica ends it with 75, and so does a h
   assert.is(await put(primary, 'lost'), 201)
   assert.is((await send(replica, 'GET', '/Patient/lost')).status, 200)
   await restore(backup)
-  await whenReplaced(replica)
-  await whenReplaced(primary)
+  await whenFailed(replica)
+  await whenFailed(primary)
+  for (const one of [replica, primary]) await one.stop()
   const next = await begin()
   const other = await begin({ role: 'replica', primary_url: next.base })
   assert.is((await send(other, 'GET', '/Patient/lost')).status, 404)
-  await next.kill()
+  await next.stop()
   assert.is((await send(other, 'GET', '/Patient/kept')).status, 200)
   // As if it had been restored, and another server had begun an epoch of that number.
   const onlooker = await look()
   await onlooker.query("UPDATE cluster_epoch SET term = 'another' WHERE epoch = (SELECT epoch FROM cluster_mark)")
-  await whenReplaced(other)
+  await whenFailed(other)
 })
 
 test(`a first start that is killed ${KILLS} times leaves all tables or none, and the next one starts`, async () => {
+  await open()
   const seen = new Set<string>()
   const onlooker = await look()
   const countTables = "SELECT count(*)::int AS n FROM pg_tables WHERE schemaname = 'public'"
   const began = performance.now()
-  const whole = await start()
+  const whole = await spawnServer(settings())
+  ends.push(() => whole.kill())
   const startMs = performance.now() - began
   const all = (await onlooker.query(countTables)).rows[0].n as number
   const applied = (await onlooker.query('SELECT count(*)::int AS n FROM migration')).rows[0].n as number
   await whole.kill()
   for (let kill = 0; kill < KILLS; kill += 1) {
-    databases += 1
-    name = `faults${databases}`
-    await postgres.createDatabase(name)
+    await open()
     const own = await look()
     const server = await spawnServer(settings(), { isEarly: true })
+    ends.push(() => server.kill())
     // The server listens before it migrates; it dies at any point of what follows.
     await new Promise((resolve) => setTimeout(resolve, (startMs * kill) / KILLS / 2))
     await server.kill()
@@ -206,10 +210,9 @@ test(`a first start that is killed ${KILLS} times leaves all tables or none, and
     assert.ok((tables === 0 && recorded === 0) || recorded === applied || recorded === 0, `${recorded} of ${applied}`)
     if (recorded === applied) assert.is(tables, all)
     seen.add(recorded === 0 ? 'nothing' : 'all')
-    const next = await start()
-    await whenReady(next)
+    const next = await serve()
     assert.is(await put(next, 'a'), 201)
-    await next.kill()
+    await next.stop()
   }
   assert.ok(seen.size > 0)
 })

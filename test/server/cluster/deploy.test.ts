@@ -2,17 +2,26 @@
 // database: postgres, the one kind that several processes share
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
 import type { DeployFront } from '../../support/deploy-front.ts'
 import { nginxPath, startNginx } from '../../support/nginx.ts'
 import { startOwnFront } from '../../support/own-front.ts'
-import { type Json, reasonOf, send, startPrimary, startReplica, whenSays } from '../../support/replica-servers.ts'
+import {
+  freshWith,
+  type Json,
+  primaryHere,
+  reasonOf,
+  replicaHere,
+  send,
+  startPrimary,
+  whenSays,
+} from '../../support/replica-servers.ts'
+import type { ServerHere } from '../../support/serve-here.ts'
 import type { SpawnedServer } from '../../support/spawn-server.ts'
 import { openSync } from '../../support/sync-client.ts'
 import { until } from '../../support/until.ts'
 
 const AGAIN_MS = 10_000 // allowed between SIGKILL and the next change
-const PAIRS = 40 // of each client
+const PAIRS = 20 // of each client
 const CLIENTS = 4
 const WAITING = 'waiting for the writer lease'
 const plugins = ['audit', 'sync']
@@ -25,39 +34,41 @@ const patient = (id: string, family: string): Json => ({ resourceType: 'Patient'
 interface Deployment {
   readonly front: DeployFront
   readonly primary: SpawnedServer
-  readonly standby: SpawnedServer
+  readonly standby: ServerHere
   /** Starts the one that was the primary again, at its address. */
-  startAgain(): Promise<SpawnedServer>
+  startAgain(): Promise<ServerHere>
   /** What the client of the front gets. */
   ask(method: string, path: string, body?: Json, more?: Record<string, string | null>): ReturnType<typeof send>
   stop(): Promise<void>
 }
 
+/** The primary is a process of its own, and can be killed. */
 const deploy = async (startFront: () => Promise<DeployFront>): Promise<Deployment> => {
-  const fresh: FreshDatabase = await chosenKind.fresh()
+  const fresh = await freshWith(plugins)
   const front = await startFront()
-  const started: SpawnedServer[] = []
-  const keep = async (starting: Promise<SpawnedServer>): Promise<SpawnedServer> => {
+  const served: ServerHere[] = []
+  const keep = async (starting: Promise<ServerHere>): Promise<ServerHere> => {
     const server = await starting
-    started.push(server)
+    served.push(server)
     return server
   }
-  const primary = await keep(startPrimary(fresh, { plugins, settings }))
+  const primary = await startPrimary(fresh, { plugins, settings })
   const inRole = (role: string, bind = '127.0.0.1:0') => ({
     plugins,
     settings: { server: { ...settings.server, bind }, cluster: { role } },
     isEarly: true,
   })
-  const standby = await keep(startPrimary(fresh, inRole('standby')))
-  const replica = await keep(startReplica(fresh, front.primaryUrl, { plugins, settings }))
+  const standby = await keep(primaryHere(fresh, inRole('standby')))
+  const replica = await keep(replicaHere(fresh, front.primaryUrl, { plugins, settings }))
   await whenSays(standby, WAITING)
   await front.begin({ writers: [primary.base, standby.base], reader: replica.base })
   return {
     ...{ front, primary, standby },
-    startAgain: () => keep(startPrimary(fresh, inRole('primary', new URL(primary.base).host))),
+    startAgain: () => keep(primaryHere(fresh, inRole('primary', new URL(primary.base).host))),
     ask: (method, path, body, more) => send({ base: front.address }, method, path, body, more),
     async stop() {
-      await Promise.all(started.map((server) => server.kill()))
+      await primary.kill()
+      for (const server of served.reverse()) await server.stop()
       await front.stop()
       await fresh.remove()
     },
@@ -181,7 +192,7 @@ test('with no server that takes changes, a change is 503 with an OperationOutcom
   const { primary, standby, ask, stop } = await deploy(startOwnFront)
   try {
     await ask('PUT', '/Patient/a', patient('a', 'one'))
-    await Promise.all([primary.kill(), standby.kill()])
+    await Promise.all([primary.kill(), standby.stop()])
     const refused = await ask('PUT', '/Patient/a', patient('a', 'two'))
     assert.equal([refused.status, refused.json.resourceType], [503, 'OperationOutcome'])
     assert.is((await ask('GET', '/Patient/a')).status, 200)

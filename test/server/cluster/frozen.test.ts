@@ -4,6 +4,8 @@ import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
+import { type ServerHere, serveHere } from '../../support/serve-here.ts'
+import { basic } from '../../support/server-with.ts'
 import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { until } from '../../support/until.ts'
 
@@ -13,27 +15,34 @@ const RESTART = 75
 
 let fresh: FreshDatabase
 let onlooker: pg.Client
-let servers: SpawnedServer[] = []
+/** Functions that end what a test has started, called after it in reverse order. */
+const ends: (() => unknown)[] = []
 test.before.each(async () => {
-  fresh = await chosenKind.fresh()
+  fresh = await chosenKind.fresh(basic)
   onlooker = new pg.Client((fresh.settings.database as { postgres_url: string }).postgres_url)
 })
 test.after.each(async () => {
-  for (const server of servers) {
-    server.child.kill('SIGCONT')
-    await server.kill()
-  }
-  servers = []
+  for (const end of ends.splice(0).reverse()) await end()
   await onlooker.end()
   await fresh.remove()
 })
 
+/** A process of its own, which can be suspended. */
 const start = async (isEarly = false): Promise<SpawnedServer> => {
   const server = await spawnServer(fresh.settings, { isEarly })
-  servers.push(server)
+  ends.push(() => {
+    server.child.kill('SIGCONT')
+    return server.kill()
+  })
   return server
 }
-const send = (server: SpawnedServer, method: string, path: string, body?: object): Promise<Response> =>
+const serve = async (isEarly = false): Promise<ServerHere> => {
+  const server = await serveHere(fresh.settings, { isEarly })
+  ends.push(() => server.stop())
+  return server
+}
+type Base = Pick<ServerHere, 'base'>
+const send = (server: Base, method: string, path: string, body?: object): Promise<Response> =>
   fetch(`${server.base}${path}`, {
     method,
     ...(body === undefined ? {} : { headers: { 'content-type': 'application/fhir+json' }, body: JSON.stringify(body) }),
@@ -45,17 +54,19 @@ const outcomeOf = (sent: Promise<Response>): Promise<number | string> =>
     () => 'no answer',
   )
 const patient = (id: string, family: string) => ({ resourceType: 'Patient', id, name: [{ family }] })
-const reasonOf = async (server: SpawnedServer): Promise<string> =>
+const reasonOf = async (server: Base): Promise<string> =>
   ((await (await fetch(`${server.base}/readyz`)).json()) as { reason?: string }).reason ?? 'ok'
+const whenWaiting = (server: Base): Promise<void> =>
+  until(async () => (await reasonOf(server)) === 'waiting for the writer lease', GONE_MS, 'the second to wait')
 /** A primary, and one that waits. */
-const startBoth = async (): Promise<readonly [SpawnedServer, SpawnedServer]> => {
+const startBoth = async (): Promise<readonly [SpawnedServer, ServerHere]> => {
   const first = await start()
   await onlooker.connect()
-  const second = await start(true)
-  await until(async () => (await reasonOf(second)) === 'waiting for the writer lease', GONE_MS, 'the second to wait')
+  const second = await serve(true)
+  await whenWaiting(second)
   return [first, second]
 }
-const whenReady = (server: SpawnedServer): Promise<void> =>
+const whenReady = (server: Base): Promise<void> =>
   until(async () => (await reasonOf(server)) === 'ok', TAKEOVER_MS, 'the takeover')
 const whenEnded = async (server: SpawnedServer): Promise<void> => {
   await until(() => server.child.exitCode !== null, GONE_MS, 'the former holder to end')
@@ -121,12 +132,15 @@ test('one that stands still between the fence and COMMIT is ended by whoever tak
 })
 
 test("one that waits and stands still is in nobody's way", async () => {
-  const [first, second] = await startBoth()
+  const first = await serve()
+  await onlooker.connect()
+  const second = await start(true)
+  await whenWaiting(second)
   second.child.kill('SIGSTOP')
   for (let n = 0; n < 10; n += 1)
     assert.is((await send(first, 'PUT', `/Patient/n${n}`, patient(`n${n}`, 'x'))).status, 201)
   second.child.kill('SIGCONT')
-  await until(async () => (await reasonOf(second)) === 'waiting for the writer lease', 5_000, 'the second to wait')
+  await whenWaiting(second)
   assert.is(await reasonOf(first), 'ok')
 })
 

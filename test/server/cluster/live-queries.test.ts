@@ -3,22 +3,21 @@
 import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import cluster from '../../../plugins/cluster/index.ts'
-import smart from '../../../plugins/smart/index.ts'
-import sync from '../../../plugins/sync/index.ts'
-import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
+import type { FreshDatabase } from '../../support/database-kinds.ts'
 import { createManualClock } from '../../support/manual-clock.ts'
+import { namedPlugins } from '../../support/named-plugins.ts'
 import {
+  freshWith,
   type Json,
+  primaryHere,
+  replicaHere,
   SECRETS,
   send,
-  startPrimary,
-  startReplica,
   urlOf,
   whenFollowed,
 } from '../../support/replica-servers.ts'
-import { basic, serverWith } from '../../support/server-with.ts'
-import type { SpawnedServer } from '../../support/spawn-server.ts'
+import type { ServerHere } from '../../support/serve-here.ts'
+import { serverWith } from '../../support/server-with.ts'
 import { openSync, type SyncClient } from '../../support/sync-client.ts'
 import { until } from '../../support/until.ts'
 
@@ -27,21 +26,20 @@ const MATCHED = 'Observation?status=final'
 const ASKED = 'Observation?subject:Patient.gender=female'
 
 let fresh: FreshDatabase
-let servers: SpawnedServer[] = []
-test.before.each(async () => {
-  fresh = await chosenKind.fresh()
+let primary: ServerHere
+let replica: ServerHere
+test.before(async () => {
+  fresh = await freshWith(PLUGINS.plugins)
+  primary = await primaryHere(fresh, PLUGINS)
+  replica = await replicaHere(fresh, primary.base, PLUGINS)
+  await whenFollowed(fresh)
 })
-test.after.each(async () => {
-  await Promise.all(servers.map((server) => server.kill()))
-  servers = []
+test.after(async () => {
+  await replica.stop()
+  await primary.stop()
   await fresh.remove()
 })
-const started = async (starting: Promise<SpawnedServer>): Promise<SpawnedServer> => {
-  const server = await starting
-  servers.push(server)
-  return server
-}
-const put = async (server: SpawnedServer, resource: Json): Promise<void> => {
+const put = async (server: ServerHere, resource: Json): Promise<void> => {
   const { status, text } = await send(server, 'PUT', `/${resource.resourceType}/${resource.id}`, resource)
   assert.ok(status < 300, text)
 }
@@ -49,7 +47,7 @@ const observation = (id: string, status = 'final', text = 'x'): Json => ({
   ...{ resourceType: 'Observation', id, status, code: { text }, subject: { reference: 'Patient/p' } },
 })
 const patient = (gender: string): Json => ({ resourceType: 'Patient', id: 'p', gender })
-const found = async (server: SpawnedServer, query: string): Promise<string> => {
+const found = async (server: ServerHere, query: string): Promise<string> => {
   const { json } = await send(server, 'GET', `/${query}&_count=500`)
   return shownOf((json.entry ?? []).map(({ resource }: Json) => resource))
 }
@@ -61,9 +59,6 @@ const shownOf = (resources: readonly Json[]): string =>
 const setOf = ({ sets }: SyncClient, id: string): string => shownOf([...(sets.get(id)?.values() ?? [])])
 
 test('a client at a replica has what a search finds there, and no delta shows what the replica does not', async () => {
-  const primary = await started(startPrimary(fresh, PLUGINS))
-  const replica = await started(startReplica(fresh, primary.base, PLUGINS))
-  await whenFollowed(fresh)
   await put(primary, patient('female'))
   for (let n = 0; n < 60; n += 1) await put(primary, observation(`o${n}`, n % 3 === 0 ? 'amended' : 'final'))
   const client = await openSync(replica.base)
@@ -133,9 +128,6 @@ test('a client at a replica has what a search finds there, and no delta shows wh
 })
 
 test('POST gives the same messages at a replica', async () => {
-  const primary = await started(startPrimary(fresh, PLUGINS))
-  const replica = await started(startReplica(fresh, primary.base, PLUGINS))
-  await whenFollowed(fresh)
   await put(primary, observation('o'))
   const leaving = new AbortController()
   const answer = await fetch(`${replica.base}/sync`, {
@@ -158,7 +150,7 @@ test('POST gives the same messages at a replica', async () => {
 })
 
 test('one that stops following the primary closes its connections with 4503', async () => {
-  const primary = await started(startPrimary(fresh))
+  await replica.stop()
   // The replica looks only when its clock is moved, so all has to be known to be on disk before it is started.
   const beside = new pg.Client(urlOf(fresh))
   await beside.connect()
@@ -167,9 +159,9 @@ test('one that stops following the primary closes its connections with 4503', as
   await until(isOnDisk, 10_000, 'a beat')
   await beside.end()
   const clock = createManualClock()
-  const replica = await serverWith({
+  const looking = await serverWith({
     clock,
-    plugins: [...basic, smart, cluster, sync],
+    plugins: await namedPlugins(['smart', 'cluster', ...PLUGINS.plugins]),
     settings: {
       ...fresh.settings,
       server: { bind: '127.0.0.1:0' },
@@ -177,9 +169,9 @@ test('one that stops following the primary closes its connections with 4503', as
       cluster: { role: 'replica', primary_url: primary.base },
     },
   })
-  const client = await openSync(await replica.listen())
+  const client = await openSync(await looking.listen())
   assert.is((await client.subscribe('p', 'Patient')).op, 'ready')
-  await primary.kill()
+  await primary.stop()
   await until(
     async () => {
       await clock.advance(1_001)
@@ -189,7 +181,7 @@ test('one that stops following the primary closes its connections with 4503', as
     'the connection to be closed',
   )
   assert.is(client.closed?.code, 4503)
-  await replica.stop()
+  await looking.stop()
 })
 
 test.run()

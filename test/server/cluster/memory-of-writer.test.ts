@@ -28,13 +28,17 @@ import { runOverlapping, type Send } from './overlapping-clients.ts'
 const FHIR = { 'content-type': 'application/fhir+json' }
 const WAIT_MS = 20_000
 const CONFIRMED_MS = 3_000 // less than a confirmed beat is good for, with the beat that is lost
-const KILLS = 6 // of PostgreSQL
+const KILLS = 3 // of PostgreSQL
+const WRITES = 800 // of overlapping clients
 const MAX_ROUNDS = 30 // of commits whose connection is lost
 const settings = { conformance: { update_as_create: true } }
 const definitions = stubDefinitions(
   ['Patient', 'Bundle', 'Element', 'Extension', 'Identifier', 'HumanName', 'Meta', 'Coding', 'Reference'],
   /^SearchParameter-(Patient|individual|Resource)-/,
 )
+
+/** The plugins of most servers here. */
+const own = [databasePlugin, definitions, ...fhirPlugins]
 
 const urlOf = ({ settings: { database } }: FreshDatabase): string => (database as { postgres_url: string }).postgres_url
 const through = (proxy: TcpProxy, fresh: FreshDatabase): Record<string, unknown> => {
@@ -93,7 +97,7 @@ test('answers from memory what is read again, and asks the database nothing', as
 })
 
 test('servers that write together ask the database each time', async () => {
-  const fresh = await chosenKind.fresh()
+  const fresh = await chosenKind.fresh(own)
   const { plugin, watch } = watchedDatabase(writersTogether)
   const others = [definitions, ...fhirPlugins]
   const given = { ...settings, ...fresh.settings }
@@ -124,7 +128,7 @@ test('under overlapping clients, no read or search is older than what was known 
     watch,
     writers: 6,
     readers: 10,
-    goesOn: upTo(1_500),
+    goesOn: upTo(WRITES),
   })
   assert.equal(found.wrong.slice(0, 10), [])
   for (const label of Object.keys(found.counts)) assert.match(label, / (20[01]|204|304|404|409|410|412)$|of nothing$/)
@@ -136,7 +140,7 @@ test('under overlapping clients, no read or search is older than what was known 
 })
 
 test('the same where connections are lost in the middle of COMMIT', async () => {
-  const fresh = await chosenKind.fresh()
+  const fresh = await chosenKind.fresh(own)
   const proxy = await startTcpProxy(portOf(fresh))
   const random = createSeededRandom(11)
   const { plugin, watch } = watchedDatabase()
@@ -146,12 +150,12 @@ test('the same where connections are lost in the middle of COMMIT', async () => 
   })
   let cut = 0
   proxy.onClient = (chunk) => {
-    if (!chunk.includes('fence') || !random.chance(0.03)) return 'pass'
+    if (!chunk.includes('fence') || !random.chance(0.05)) return 'pass'
     cut += 1
     return random.chance(0.7) ? 'cut' : 'drop'
   }
   const isUnknown = (status: number): boolean => status === 503
-  const clients = { send: sendTo(server), random, watch, writers: 6, readers: 10, goesOn: upTo(1_500) }
+  const clients = { send: sendTo(server), random, watch, writers: 6, readers: 10, goesOn: upTo(WRITES / 2) }
   const found = await runOverlapping({ ...clients, isUnknown })
   proxy.onClient = () => 'pass'
   assert.equal(found.wrong.slice(0, 10), [])
@@ -176,8 +180,11 @@ test('the same where PostgreSQL is killed: what was seen before it was on disk i
   })
   const send = sendTo(server)
   let acknowledged = 0
+  /** Resolves when PostgreSQL accepts connections again: until then who was refused would be refused for nothing. */
+  let accepts: Promise<void> = Promise.resolve()
   const counted: Send = async (method, url, ...more) => {
     const answer = await send(method, url, ...more)
+    if (answer.status === 503) await accepts
     if (method !== 'GET' && answer.status < 300) acknowledged += 1
     return answer
   }
@@ -186,7 +193,10 @@ test('the same where PostgreSQL is killed: what was seen before it was on disk i
     for (let n = 0; n < KILLS; n += 1) {
       const enough = acknowledged + 60
       await until(() => acknowledged >= enough || !isRunning, WAIT_MS, 'acknowledged writes')
+      const { promise, resolve } = Promise.withResolvers<void>()
+      accepts = promise
       await postgres.restart('kill')
+      resolve()
       await until(async () => (await send('GET', '/readyz')).status === 200, WAIT_MS, 'the server to be ready')
     }
     isRunning = false
@@ -207,12 +217,12 @@ test('the same where PostgreSQL is killed: what was seen before it was on disk i
 })
 
 test('a commit that is carried out after its connection was lost is seen by the next read and search', async () => {
-  const fresh = await chosenKind.fresh()
+  const fresh = await chosenKind.fresh(own)
   const proxy = await startTcpProxy(portOf(fresh))
   const onlooker = new pg.Client(urlOf(fresh))
   await onlooker.connect()
   const server = await serverWith({
-    plugins: [databasePlugin, definitions, ...fhirPlugins],
+    plugins: own,
     settings: { ...settings, database: through(proxy, fresh), cluster: { db_pool: 2 } },
   })
   const send = sendTo(server)
@@ -229,7 +239,7 @@ test('a commit that is carried out after its connection was lost is seen by the 
   for (let round = 1; carriedOut < 3; round += 1) {
     assert.ok(round <= MAX_ROUNDS, `${carriedOut} of ${round} commits were carried out`)
     const put = await send('PUT', '/Patient/a', patient('a', `before ${round}`))
-    assert.ok(put.status < 300)
+    assert.ok(put.status < 300, put.body)
     const before = versionOf(put.body)
     for (let n = 0; n < 3; n += 1) {
       assert.is(versionOf((await send('GET', '/Patient/a')).body), before)
@@ -262,7 +272,7 @@ test('a commit that is carried out after its connection was lost is seen by the 
 })
 
 test('while the connection that confirms the lease is lost, reads and searches ask the database', async () => {
-  const fresh = await chosenKind.fresh()
+  const fresh = await chosenKind.fresh(own)
   const proxy = await startTcpProxy(portOf(fresh))
   const { plugin, watch } = watchedDatabase()
   const server = await serverWith({
@@ -321,7 +331,7 @@ process.stdout.write(String(answer.status))
 `
 
 test('one that stood still in the middle of requests, and wakes after a takeover, answers none of them from memory', async () => {
-  const fresh = await chosenKind.fresh()
+  const fresh = await chosenKind.fresh(basic)
   const plugins = [databasePlugin, searchDefinitions(), ...fhirPlugins, probes, gated]
   const server = await serverWith({ plugins, settings: { ...settings, ...fresh.settings } })
   const send = sendTo(server)
@@ -358,7 +368,7 @@ test('one that stood still in the middle of requests, and wakes after a takeover
 })
 
 test('a command beside it changes no resource, and one that has the database to itself does', async () => {
-  const fresh = await chosenKind.fresh()
+  const fresh = await chosenKind.fresh(basic)
   const server = await serverWith({ settings: { ...settings, ...fresh.settings } })
   const send = sendTo(server)
   assert.is((await send('PUT', '/Patient/a', patient('a', 'before'))).status, 201)

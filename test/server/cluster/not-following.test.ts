@@ -7,9 +7,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import cluster from '../../../plugins/cluster/index.ts'
 import smart from '../../../plugins/smart/index.ts'
-import { chosenKind } from '../../support/database-kinds.ts'
 import { createManualClock } from '../../support/manual-clock.ts'
-import { SECRETS, startPrimary, urlOf } from '../../support/replica-servers.ts'
+import { freshWith, primaryHere, SECRETS, urlOf } from '../../support/replica-servers.ts'
 import { basic, serverWith } from '../../support/server-with.ts'
 import { startTcpProxy } from '../../support/tcp-proxy.ts'
 import { until } from '../../support/until.ts'
@@ -22,8 +21,8 @@ const LOOK = 'feed.mark#'
 const SLACK_S = 6 // a look waits for the database, and a probe is good for a second
 
 test('it answers reads for 20 seconds without a sign of life, then nothing, and goes on with the next primary', async () => {
-  const fresh = await chosenKind.fresh()
-  const primary = await startPrimary(fresh)
+  const fresh = await freshWith()
+  const primary = await primaryHere(fresh)
   const clock = createManualClock()
   const replica = await serverWith({
     clock,
@@ -48,7 +47,7 @@ test('it answers reads for 20 seconds without a sign of life, then nothing, and 
     10_000,
     'it to follow',
   )
-  await primary.kill()
+  await primary.stop()
   let seconds = 0
   await until(
     async () => {
@@ -64,17 +63,17 @@ test('it answers reads for 20 seconds without a sign of life, then nothing, and 
   // so none may have come while it passed before.
   assert.ok(seconds >= LIFELESS_S - 2 - alive && seconds <= LIFELESS_S + SLACK_S, `${seconds} s`)
   assert.is(await statusOf('/healthz'), 503)
-  const next = await startPrimary(fresh)
+  const next = await primaryHere(fresh)
   await until(async () => (await passSecond()) === 'ok', 60_000, 'it to go on')
   assert.is(await statusOf('/Patient'), 200)
   await replica.stop()
-  await next.kill()
+  await next.stop()
   await fresh.remove()
 })
 
 test('one that cannot look for changes answers nothing after 5 seconds, though the database and the primary do', async () => {
-  const fresh = await chosenKind.fresh()
-  const primary = await startPrimary(fresh)
+  const fresh = await freshWith()
+  const primary = await primaryHere(fresh)
   const url = new URL(urlOf(fresh))
   const proxy = await startTcpProxy(Number(url.port))
   url.port = String(proxy.port)
@@ -114,7 +113,7 @@ test('one that cannot look for changes answers nothing after 5 seconds, though t
   assert.equal(await passSecond(), ['ok', 200])
   await replica.stop()
   proxy.stop()
-  await primary.kill()
+  await primary.stop()
   await fresh.remove()
 })
 

@@ -3,7 +3,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { chosenKind } from '../../support/database-kinds.ts'
-import { reasonOf, send, startPrimary, startReplica, urlOf, whenSays } from '../../support/replica-servers.ts'
+import { freshWith, primaryHere, reasonOf, send, startReplica, urlOf, whenSays } from '../../support/replica-servers.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { basic, serverWith } from '../../support/server-with.ts'
 import { startTcpProxy } from '../../support/tcp-proxy.ts'
@@ -14,8 +14,8 @@ import {
   startWriterPair,
   WAITING,
   type WriterPair,
+  whenFailed,
   whenReady,
-  whenReplaced,
 } from '../../support/writer-pair.ts'
 
 const REFUSES_MS = 5_000
@@ -61,7 +61,7 @@ test('a holder that is cut off from the database refuses within 5 seconds, is re
   assert.is(await put(second, 'after'), 201)
   proxy.onClient = () => 'pass'
   close()
-  await whenReplaced(first)
+  await whenFailed(first)
   isOver = true
   await Promise.all(writers)
   assert.is(acknowledged.length, before, 'it acknowledged nothing more')
@@ -93,7 +93,7 @@ for (const [what, verdict] of [
   ['was carried out, and nobody heard', 'mute'],
 ] as const)
   test(`a create over a connection that goes silent, whose COMMIT ${what}, is 503; with If-None-Exist it is made once`, async () => {
-    const fresh = await chosenKind.fresh()
+    const fresh = await chosenKind.fresh(basic)
     ends.push(() => fresh.remove())
     const url = new URL(urlOf(fresh))
     const proxy = await startTcpProxy(Number(url.port))
@@ -128,10 +128,10 @@ for (const [what, verdict] of [
   })
 
 test('a replica that stands still is in nobody’s way, and shows nothing old when it goes on', async () => {
-  const fresh = await chosenKind.fresh()
+  const fresh = await freshWith()
   ends.push(() => fresh.remove())
-  const primary = await startPrimary(fresh)
-  ends.push(() => primary.kill())
+  const primary = await primaryHere(fresh)
+  ends.push(() => primary.stop())
   const replica = await startReplica(fresh, primary.base)
   ends.push(() => replica.kill())
   assert.is(await put(primary, 'a', 'one'), 201)

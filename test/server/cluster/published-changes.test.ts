@@ -41,9 +41,9 @@ const withPair = async (
   work: (pair: Pair) => Promise<void>,
   { isOpen = true, more }: { readonly isOpen?: boolean; readonly more?: AnyPlugin } = {},
 ): Promise<void> => {
-  const fresh: FreshDatabase = await chosenKind.fresh()
   const definitions = searchDefinitions()
   const plugins = [...basic.map((one) => (one.name === definitions.name ? definitions : one)), smart, cluster]
+  const fresh: FreshDatabase = await chosenKind.fresh(plugins)
   const settings = {
     ...fresh.settings,
     server: { bind: '127.0.0.1:0', public_url: ISSUER },

@@ -6,8 +6,11 @@ import * as assert from 'uvu/assert'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
 import {
   asReader,
+  freshWith,
   type Json,
+  primaryHere,
   reasonOf,
+  replicaHere,
   type Sent,
   send,
   startPrimary,
@@ -15,26 +18,51 @@ import {
   urlOf,
   whenSays,
 } from '../../support/replica-servers.ts'
+import type { ServerHere } from '../../support/serve-here.ts'
 import type { SpawnedServer } from '../../support/spawn-server.ts'
 import { until } from '../../support/until.ts'
 
 const SEARCHING = { plugins: ['search-definitions'] }
 
-let fresh: FreshDatabase
-let servers: SpawnedServer[] = []
-test.before.each(async () => {
-  fresh = await chosenKind.fresh()
-})
+/** Functions that end what a test has started, called after it in reverse order. */
+const ends: (() => unknown)[] = []
 test.after.each(async () => {
-  await Promise.all(servers.map((server) => server.kill()))
-  servers = []
-  await fresh.remove()
+  for (const end of ends.splice(0).reverse()) await end()
 })
+/** A database for one test; without plugins it has no tables. */
+const open = async (plugins?: readonly string[]): Promise<FreshDatabase> => {
+  const fresh = await (plugins === undefined ? chosenKind.fresh() : freshWith(plugins))
+  ends.push(() => fresh.remove())
+  return fresh
+}
 const started = async (starting: Promise<SpawnedServer>): Promise<SpawnedServer> => {
   const server = await starting
-  servers.push(server)
+  ends.push(() => server.kill())
   return server
 }
+const served = async (starting: Promise<ServerHere>): Promise<ServerHere> => {
+  const server = await starting
+  ends.push(() => server.stop())
+  return server
+}
+
+/** For the tests that disturb neither of them. */
+let common: Promise<{ fresh: FreshDatabase; primary: ServerHere; replica: ServerHere }> | undefined
+const servePair = async () => {
+  const fresh = await freshWith(SEARCHING.plugins)
+  const primary = await primaryHere(fresh, SEARCHING)
+  return { fresh, primary, replica: await replicaHere(fresh, primary.base, SEARCHING) }
+}
+const sharedPair = () => {
+  common ??= servePair()
+  return common
+}
+test.after(async () => {
+  const opened = await common
+  await opened?.replica.stop()
+  await opened?.primary.stop()
+  await opened?.fresh.remove()
+})
 const rejects = async (work: Promise<unknown>, message: string): Promise<void> => {
   try {
     await work
@@ -48,11 +76,12 @@ const rejects = async (work: Promise<unknown>, message: string): Promise<void> =
 const patient = (family: string): Json => ({ resourceType: 'Patient', name: [{ family }] })
 
 test('one that is started first waits for the tables and the catalog of the primary, and then reads', async () => {
+  const fresh = await open()
   const replica = await started(startReplica(fresh, 'http://127.0.0.1:9', { isEarly: true }))
   await whenSays(replica, 'waiting for the primary to migrate the database')
   assert.is((await fetch(`${replica.base}/livez`)).status, 200)
   assert.is((await send(replica, 'GET', '/Patient')).status, 503)
-  const primary = await started(startPrimary(fresh))
+  const primary = await served(primaryHere(fresh))
   const made = await send(primary, 'POST', '/Patient', patient('first'))
   assert.is(made.status, 201)
   await whenSays(replica, 'ok')
@@ -69,9 +98,10 @@ test('it works with a role of the database that may write the shared tables only
     quota: { requests_per_day: 1000 },
     request_log: { store: true },
   }
-  const primary = await started(startPrimary(fresh, { plugins, settings }))
+  const fresh = await open()
+  const primary = await served(primaryHere(fresh, { plugins, settings }))
   const url = await asReader(fresh)
-  const replica = await started(startReplica(fresh, primary.base, { plugins, settings, url }))
+  const replica = await replicaHere(fresh, primary.base, { plugins, settings, url })
   const made = await send(replica, 'POST', '/Patient', patient('by the primary'))
   assert.is(made.status, 201, made.text)
   assert.is((await send(replica, 'GET', '/Patient?family=by')).json.entry.length, 1)
@@ -81,7 +111,7 @@ test('it works with a role of the database that may write the shared tables only
   const valid = await send(replica, 'POST', '/Patient/$validate?mode=create', patient('not stored'))
   assert.is(valid.status, 200, valid.text)
   // What it counts itself is stored when it ends.
-  assert.is(await replica.end('SIGTERM'), 0)
+  await replica.stop()
   const stored = new pg.Client(urlOf(fresh))
   await stored.connect()
   const { rows } = await stored.query("SELECT count(*)::int AS n FROM request_log WHERE route LIKE '%metadata%'")
@@ -90,11 +120,10 @@ test('it works with a role of the database that may write the shared tables only
 })
 
 test('what the primary makes is read with its token at once, in every way, and answers of the replica have tokens', async () => {
-  const primary = await started(startPrimary(fresh, SEARCHING))
-  const replica = await started(startReplica(fresh, primary.base, SEARCHING))
+  const { primary, replica } = await sharedPair()
   let stale = 0
   let newest = 0
-  for (let n = 0; n < 200; n += 1) {
+  for (let n = 0; n < 80; n += 1) {
     const made = await send(primary, 'POST', '/Patient', patient(`n${n}`))
     assert.match(made.snapshot ?? '', /^1-\d+-\d+-/)
     const token = { 'x-snapshot': made.snapshot }
@@ -112,8 +141,7 @@ test('what the primary makes is read with its token at once, in every way, and a
 })
 
 test('a page with what it includes is of one state, however many statements it takes', async () => {
-  const primary = await started(startPrimary(fresh, SEARCHING))
-  const replica = await started(startReplica(fresh, primary.base, SEARCHING))
+  const { primary, replica } = await sharedPair()
   // Both are changed by one transaction, over and over.
   const pair = (n: number): Json => ({
     resourceType: 'Bundle',
@@ -154,7 +182,7 @@ test('a page with what it includes is of one state, however many statements it t
   }
   try {
     const areFew = (): boolean => writes <= 20 || seen.size <= 20
-    for (let n = 0; n < 400 || (n < 5_000 && areFew()); n += 1) await read()
+    for (let n = 0; n < 150 || (n < 5_000 && areFew()); n += 1) await read()
   } finally {
     isOver = true
     await writing
@@ -164,8 +192,7 @@ test('a page with what it includes is of one state, however many statements it t
 })
 
 test('a token that is garbage is 400, one of another database 409, one of nobody 409 by the primary', async () => {
-  const primary = await started(startPrimary(fresh))
-  const replica = await started(startReplica(fresh, primary.base))
+  const { primary, replica } = await sharedPair()
   const { snapshot } = await send(primary, 'POST', '/Patient', patient('one'))
   // The last part may have hyphens.
   const [, epoch, seq, mac] = /^1-(\d+)-(\d+)-(.+)$/.exec(snapshot as string) ?? []
@@ -177,18 +204,14 @@ test('a token that is garbage is 400, one of another database 409, one of nobody
   assert.is(await read('garbage'), 400)
   assert.is(await read(`1-${epoch}-${Number(seq) + 1}-${mac}`), 409)
   assert.is(await read(`1-${Number(epoch) + 1}-${seq}-${mac}`), 409)
-  const other = await chosenKind.fresh()
-  const elsewhere = await started(startPrimary(other))
+  const elsewhere = await served(primaryHere(await open([])))
   const theirs = await send(elsewhere, 'POST', '/Patient', patient('one'))
   assert.is(await read(theirs.snapshot as string), 409)
   assert.is((await send(primary, 'GET', '/Patient', undefined, { 'x-snapshot': theirs.snapshot })).status, 409)
-  await elsewhere.kill()
-  await other.remove()
 })
 
 test('a commit that takes long is passed by no answer: its number comes with it', async () => {
-  const primary = await started(startPrimary(fresh))
-  const replica = await started(startReplica(fresh, primary.base))
+  const { fresh, primary, replica } = await sharedPair()
   const before = await send(primary, 'PUT', '/Patient/before', { ...patient('before'), id: 'before' })
   const token = { 'x-snapshot': before.snapshot }
   assert.is((await send(replica, 'GET', '/Patient/before', undefined, token)).status, 200)
@@ -222,16 +245,17 @@ test('a commit that takes long is passed by no answer: its number comes with it'
 })
 
 test('without the primary it reads on and refuses changes; after a takeover it follows the next one', async () => {
+  const fresh = await open([])
   const primary = await started(startPrimary(fresh))
   const { port } = new URL(primary.base)
-  const replica = await started(startReplica(fresh, primary.base))
+  const replica = await served(replicaHere(fresh, primary.base))
   const made = await send(replica, 'POST', '/Patient', patient('before'))
   await primary.kill()
   assert.is((await send(replica, 'GET', `/Patient/${made.json.id}`)).status, 200)
   const refused = await send(replica, 'POST', '/Patient', patient('nobody'))
   assert.is(refused.status, 503)
   assert.is(await reasonOf(replica), 'ok')
-  const next = await started(startPrimary(fresh, { settings: { server: { bind: `127.0.0.1:${port}` } } }))
+  const next = await served(primaryHere(fresh, { settings: { server: { bind: `127.0.0.1:${port}` } } }))
   const after = await send(replica, 'POST', '/Patient', patient('after'))
   assert.is(after.status, 201, after.text)
   assert.ok(Number(after.snapshot?.split('-')[1]) > Number(made.snapshot?.split('-')[1]), 'another epoch')
@@ -244,8 +268,9 @@ test('without the primary it reads on and refuses changes; after a takeover it f
 })
 
 test('it refuses to start on a database of a newer build, and answers nothing once one has migrated it', async () => {
-  const primary = await started(startPrimary(fresh))
-  const replica = await started(startReplica(fresh, primary.base))
+  const fresh = await open([])
+  const primary = await served(primaryHere(fresh))
+  const replica = await served(replicaHere(fresh, primary.base))
   assert.is((await send(replica, 'GET', '/Patient')).status, 200)
   const newer = new pg.Client(urlOf(fresh))
   await newer.connect()

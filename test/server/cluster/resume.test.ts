@@ -3,16 +3,19 @@
 import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
+import type { FreshDatabase } from '../../support/database-kinds.ts'
 import {
+  freshWith,
   type Json,
+  primaryHere,
   send,
+  standbyHere,
   startPrimary,
-  startStandby,
   urlOf,
   whenFollowed,
   whenSays,
 } from '../../support/replica-servers.ts'
+import type { ServerHere } from '../../support/serve-here.ts'
 import type { SpawnedServer } from '../../support/spawn-server.ts'
 import { fold, openSync, type SyncClient } from '../../support/sync-client.ts'
 import { until } from '../../support/until.ts'
@@ -23,40 +26,46 @@ const TAKEOVER_MS = 20_000
 
 let fresh: FreshDatabase
 let beside: pg.Client
-let servers: SpawnedServer[] = []
+/** Functions that end what a test has started, called after it in reverse order. */
+const ends: (() => unknown)[] = []
 test.before.each(async () => {
-  fresh = await chosenKind.fresh()
+  fresh = await freshWith(PLUGINS.plugins)
   beside = new pg.Client(urlOf(fresh))
   await beside.connect()
 })
 test.after.each(async () => {
-  await Promise.all(servers.map((server) => server.kill()))
-  servers = []
+  for (const end of ends.splice(0).reverse()) await end()
   await beside.end()
   await fresh.remove()
 })
 const started = async (starting: Promise<SpawnedServer>): Promise<SpawnedServer> => {
   const server = await starting
-  servers.push(server)
+  ends.push(() => server.kill())
   return server
 }
+const served = async (starting: Promise<ServerHere>): Promise<ServerHere> => {
+  const server = await starting
+  ends.push(() => server.stop())
+  return server
+}
+type Base = Pick<ServerHere, 'base'>
 const numberOf = async (query: string): Promise<number> => (await beside.query(`SELECT (${query})::int AS n`)).rows[0].n
 
 /** A primary whose commits have rows, because a standby waits. */
 const startPair = async () => {
   const primary = await started(startPrimary(fresh, PLUGINS))
-  const standby = await started(startStandby(fresh, PLUGINS))
+  const standby = await served(standbyHere(fresh, PLUGINS))
   await whenFollowed(fresh)
   return { primary, standby }
 }
 const patient = (id: string, more: Json = {}): Json => ({ resourceType: 'Patient', id, gender: 'female', ...more })
-const put = async (server: SpawnedServer, resource: Json): Promise<void> => {
+const put = async (server: Base, resource: Json): Promise<void> => {
   const { status, text } = await send(server, 'PUT', `/Patient/${resource.id}`, resource)
   assert.ok(status < 300, text)
 }
-const remove = async (server: SpawnedServer, id: string): Promise<void> =>
+const remove = async (server: Base, id: string): Promise<void> =>
   assert.is((await send(server, 'DELETE', `/Patient/${id}`)).status, 204)
-const transact = async (server: SpawnedServer, resources: readonly Json[]): Promise<void> => {
+const transact = async (server: Base, resources: readonly Json[]): Promise<void> => {
   const entry = resources.map((resource) => ({
     resource,
     request: { method: 'PUT', url: `Patient/${resource.id}` },
@@ -64,7 +73,7 @@ const transact = async (server: SpawnedServer, resources: readonly Json[]): Prom
   const { status, text } = await send(server, 'POST', '/', { resourceType: 'Bundle', type: 'transaction', entry })
   assert.is(status, 200, text)
 }
-const found = async (server: SpawnedServer): Promise<readonly string[]> => {
+const found = async (server: Base): Promise<readonly string[]> => {
   const { json } = await send(server, 'GET', `/${QUERY}&_count=100`)
   return (json.entry ?? []).map(({ resource }: Json) => `${resource.id}/${resource.meta.versionId}`).sort()
 }
@@ -72,7 +81,7 @@ const setOf = (client: SyncClient): readonly string[] =>
   [...(client.sets.get('q')?.values() ?? [])].map(({ id, meta }) => `${id}/${meta.versionId}`).sort()
 const deltasOf = ({ messages }: SyncClient): readonly string[] =>
   messages.filter(({ op }) => op === 'delta').map(({ kind, reference, version }) => `${kind} ${reference} ${version}`)
-const resumed = async (server: SpawnedServer, before: Pick<SyncClient, 'sets'>, at: string) => {
+const resumed = async (server: Base, before: Pick<SyncClient, 'sets'>, at: string) => {
   const client = await openSync(server.base)
   client.sets.set('q', new Map(before.sets.get('q')))
   return { client, answer: await client.subscribe('q', QUERY, at) }
@@ -166,9 +175,9 @@ test('where a commit has no row any more, or the place is of a history that was 
   const kept = await resumed(standby, trimmed.client, own)
   assert.is(kept.answer.op, 'ready')
   await kept.client.close()
-  await standby.kill()
+  await standby.stop()
   await beside.query("UPDATE cluster_epoch SET term = 'another'")
-  const next = await started(startPrimary(fresh, PLUGINS))
+  const next = await served(primaryHere(fresh, PLUGINS))
   const lost = await resumed(next, trimmed.client, own)
   assert.equal([lost.answer.op, lost.answer.reason], ['reset', 'gap'])
   await lost.client.close()
@@ -183,7 +192,7 @@ test('a primary that is started again goes on where nothing was committed meanwh
   await client.next(({ reference }) => reference === 'Patient/b')
   const at = client.lastAt('q') as string
   await primary.kill()
-  const next = await started(startPrimary(fresh, PLUGINS))
+  const next = await served(primaryHere(fresh, PLUGINS))
   await put(next, patient('c'))
   const again = await resumed(next, client, at)
   assert.is(again.answer.op, 'ready')

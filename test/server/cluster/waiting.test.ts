@@ -2,7 +2,7 @@
 // database: sqlite, because it starts servers on SQLite and on PostgreSQL itself
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { postgresKind, sqliteKind } from '../../support/database-kinds.ts'
+import { type FreshDatabase, postgresKind, sqliteKind } from '../../support/database-kinds.ts'
 import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { until } from '../../support/until.ts'
 
@@ -45,95 +45,84 @@ const whenWaiting = (server: SpawnedServer): Promise<void> =>
     'the second server to wait',
   )
 
+const health = async ({ base }: SpawnedServer): Promise<readonly [status: number, role: string]> => {
+  const answer = await fetch(`${base}/healthz`)
+  return [answer.status, ((await answer.json()) as { role: string }).role]
+}
+const PLUGINS = ['audit', 'smart', 'cluster']
+const started: SpawnedServer[] = []
+test.after(async () => void (await Promise.all(started.map((server) => server.kill()))))
+const SECRETS = { dcr_token: 'd'.repeat(32), confidential_secret: 'c'.repeat(32) }
+
 for (const kind of [sqliteKind, postgresKind]) {
-  const open = async () => {
-    const fresh = await kind.fresh()
-    return {
-      remove: fresh.remove,
-      start: (isEarly = false): Promise<SpawnedServer> => spawnServer(fresh.settings, { plugins: ['audit'], isEarly }),
-    }
+  let fresh: FreshDatabase
+  const start = async (role: string): Promise<SpawnedServer> => {
+    const settings = { cluster: { role }, smart: SECRETS }
+    const server = await spawnServer(fresh.settings, { plugins: PLUGINS, settings, isEarly: true })
+    started.push(server)
+    return server
+  }
+  /** Who writes, and who waits: one test leaves them to the next one. */
+  let holder: SpawnedServer
+  let others: SpawnedServer[] = []
+  const ids: string[] = []
+  /** Of those that wait: the one that has taken over, which holds the lease from now on. */
+  const nextHolder = async (ms: number): Promise<number> => {
+    const from = performance.now()
+    await until(async () => (await Promise.all(others.map(ready))).includes(true), ms, 'one to be ready')
+    const took = performance.now() - from
+    const states = await Promise.all(others.map(ready))
+    assert.is(states.filter((one) => one).length, 1)
+    holder = others.splice(states.indexOf(true), 1)[0] as SpawnedServer
+    return took
   }
 
-  test(`${kind.name}: a second server waits, and takes over when the first one is killed, with all it acknowledged`, async () => {
-    const { start, remove } = await open()
-    const first = await start()
-    const second = await start(true)
-    await whenWaiting(second)
-    await checkWaits(second)
-    const ids: string[] = []
-    for (let n = 0; n < 10; n += 1) ids.push(await idOf(await create(first)))
-    await first.kill()
-    const took = await whenReady(second, TAKEOVER_MS)
+  test(`${kind.name}: of three that start at once one writes, and the others wait`, async () => {
+    fresh = await kind.fresh()
+    others = await Promise.all(['standby', 'standby', 'standby'].map(start))
+    await nextHolder(TAKEOVER_MS)
+    ids.push(await idOf(await create(holder)))
+    await Promise.all(others.map(whenWaiting))
+    for (const other of others) await checkWaits(other)
+  })
+
+  test(`${kind.name}: a standby tells its role, answers 503 to a balancer, and is the primary once it has taken over`, async () => {
+    assert.equal(await health(holder), [200, 'primary'])
+    for (const other of others) assert.equal(await health(other), [503, 'standby'])
+  })
+
+  test(`${kind.name}: a second server takes over when the first one is killed, with all it acknowledged, and a third one waits on`, async () => {
+    for (let n = 0; n < 10; n += 1) ids.push(await idOf(await create(holder)))
+    await holder.kill()
+    const took = await nextHolder(TAKEOVER_MS)
     assert.ok(took < TAKEOVER_MS, `${took} ms`)
-    for (const id of ids) assert.is((await fetch(`${second.base}/Patient/${id}`)).status, 200)
-    await idOf(await create(second))
-    const found = (await (await fetch(`${second.base}/Patient?_content=quince`)).json()) as { total: number }
-    assert.is(found.total, ids.length + 1, 'the words of both servers')
-    const verdict = (await (await fetch(`${second.base}/_audit/verify`)).json()) as { ok: boolean }
+    assert.equal(await health(holder), [200, 'primary'])
+    for (const id of ids) assert.is((await fetch(`${holder.base}/Patient/${id}`)).status, 200)
+    ids.push(await idOf(await create(holder)))
+    const found = (await (await fetch(`${holder.base}/Patient?_content=quince`)).json()) as { total: number }
+    assert.is(found.total, ids.length, 'the words of both servers')
+    const verdict = (await (await fetch(`${holder.base}/_audit/verify`)).json()) as { ok: boolean }
     assert.is(verdict.ok, true)
-    await second.kill()
-    await remove()
+    for (const other of others) assert.is((await create(other)).status, 503)
   })
 
   test(`${kind.name}: SIGTERM hands over within a second, and ends one that waits at once`, async () => {
-    const { start, remove } = await open()
-    const first = await start()
-    const [second, third] = [await start(true), await start(true)]
+    const [second] = others as [SpawnedServer]
+    const third = await start('primary')
     await Promise.all([whenWaiting(second), whenWaiting(third)])
     const asked = performance.now()
-    assert.is(await third.end('SIGTERM'), 0)
+    assert.is(await second.end('SIGTERM'), 0)
     assert.ok(performance.now() - asked < HANDOVER_MS)
-    const id = await idOf(await create(first))
-    const ended = first.end('SIGTERM')
-    await whenReady(second, HANDOVER_MS + 1_000)
+    const id = await idOf(await create(holder))
+    const ended = holder.end('SIGTERM')
+    await whenReady(third, HANDOVER_MS + 1_000)
     assert.is(await ended, 0)
-    assert.is((await fetch(`${second.base}/Patient/${id}`)).status, 200)
-    await idOf(await create(second))
-    await second.kill()
-    await remove()
-  })
-
-  test(`${kind.name}: of three that start at once one writes, and each of the others after the one before is gone`, async () => {
-    const { start, remove } = await open()
-    const left = await Promise.all([start(true), start(true), start(true)])
-    while (left.length > 0) {
-      await until(async () => (await Promise.all(left.map(ready))).includes(true), TAKEOVER_MS, 'one to be ready')
-      const states = await Promise.all(left.map(ready))
-      assert.is(states.filter((one) => one).length, 1)
-      const [holder] = left.splice(states.indexOf(true), 1) as [SpawnedServer]
-      await idOf(await create(holder))
-      for (const other of left) assert.is((await create(other)).status, 503)
-      await holder.kill()
-    }
-    await remove()
+    assert.equal(await health(third), [200, 'primary'])
+    assert.is((await fetch(`${third.base}/Patient/${id}`)).status, 200)
+    await idOf(await create(third))
+    await third.kill()
+    await fresh.remove()
   })
 }
-
-for (const kind of [sqliteKind, postgresKind])
-  test(`${kind.name}: a standby tells its role, answers 503 to a balancer, and is the primary once it has taken over`, async () => {
-    const { settings, remove } = await kind.fresh()
-    const secrets = { dcr_token: 'd'.repeat(32), confidential_secret: 'c'.repeat(32) }
-    const start = (role: string) =>
-      spawnServer(settings, {
-        plugins: ['smart', 'cluster'],
-        settings: { cluster: { role }, smart: secrets },
-        isEarly: true,
-      })
-    const health = async ({ base }: SpawnedServer) => {
-      const answer = await fetch(`${base}/healthz`)
-      return [answer.status, ((await answer.json()) as { role: string }).role]
-    }
-    const first = await start('primary')
-    await whenReady(first, TAKEOVER_MS)
-    const second = await start('standby')
-    await whenWaiting(second)
-    assert.equal(await health(first), [200, 'primary'])
-    assert.equal(await health(second), [503, 'standby'])
-    await first.kill()
-    await whenReady(second, TAKEOVER_MS)
-    assert.equal(await health(second), [200, 'primary'])
-    await second.kill()
-    await remove()
-  })
 
 test.run()

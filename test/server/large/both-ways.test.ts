@@ -1,11 +1,10 @@
 /** What a thread makes of a body is what the main thread makes of it: the answer, what is stored, and its index rows. */
 // database: sqlite and postgres, because in memory the same statements run as on a file
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { chosenKind } from '../../support/database-kinds.ts'
-import { isRepeating } from '../../support/repeating-bundles.ts'
 import { examplesFolder } from '../../support/stub-definitions.ts'
 import { type Asked, type TwoServers, twoServers } from './two-servers.ts'
 
@@ -21,14 +20,23 @@ const sameRows = () => servers.sameRows()
 
 const files = readdirSync(examplesFolder).filter((name) => /^[A-Z].*\.json$/.test(name))
 /**
- * Each type of example, and every twentieth of those of which there are many. What a thread finds in a body does not depend
- * on the database: on PostgreSQL three of each type show how it is written there.
+ * Of each type of example the largest of those that are not too large, which have more of its elements than others have.
+ * What a thread finds in a body does not depend on the database: on PostgreSQL a part of them shows how it is written there.
  */
-const EACH = chosenKind.name === 'postgres' ? 3 : 6
-const isChosen = (name: string, at: number): boolean =>
-  process.env.ALL_EXAMPLES !== undefined || at < EACH || (at % 20 === 0 && EACH === 6 && !isRepeating(name))
+const EACH = chosenKind.name === 'postgres' ? 1 : 4
+const MAX_BYTES = 50_000
+const sizeOf = (name: string): number => statSync(join(examplesFolder, name)).size
+const chooseOf = (names: readonly string[]): readonly string[] =>
+  process.env.ALL_EXAMPLES === undefined
+    ? names
+        .map((name) => ({ name, size: sizeOf(name) }))
+        .filter(({ size }, _at, { length }) => size < MAX_BYTES || length === 1)
+        .sort((one, other) => other.size - one.size)
+        .slice(0, EACH)
+        .map(({ name }) => name)
+    : names
 const chosen = [...Map.groupBy(files, (name) => name.slice(0, name.indexOf('-')))].flatMap(([, names]) =>
-  names.filter(isChosen),
+  chooseOf(names),
 )
 
 test('examples of all types are put, answered, refused and indexed the same way by a thread', async () => {

@@ -2,10 +2,11 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type LargeBody, largeBodies } from '../../bodies/large-bodies.ts'
+import { chosenKind } from '../../support/database-kinds.ts'
 import { until } from '../../support/until.ts'
 import { assertShort, MEGA, SIZES, startTurnsServer, type TurnsServer } from './turns-server.ts'
 
-const MAX_BYTES = 1536 * MEGA // of memory, with four bodies at once
+const MAX_BYTES = 1280 * MEGA // of memory, with four bodies at once
 
 let server: TurnsServer
 test.before(async () => {
@@ -17,7 +18,10 @@ test('the resource that large ones refer to is stored', async () => {
   assert.is((await fetch(`${server.base}/Patient/probe`)).status, 200)
 })
 
-const bodies = largeBodies(SIZES, 'stored')
+const all = largeBodies(SIZES, 'stored')
+/** What is refused, tried only, or differs in how a thread reads it does not depend on the database. */
+const ONCE = ['collection that is broken', 'QuestionnaireResponse, nested', '$validate']
+const bodies = chosenKind.name === 'postgres' ? all.filter(({ name }) => !ONCE.includes(name)) : all
 const collection = bodies.find(({ name }) => name === 'collection') as LargeBody
 
 for (const one of bodies)
@@ -48,7 +52,7 @@ const count = async (): Promise<number> =>
 test('a client that leaves ends the work on its body, and nothing is stored', async () => {
   const before = await count()
   const left: Promise<unknown>[] = []
-  for (let n = 0; n < 4; n += 1) left.push(server.send(collection, (end) => end()).catch((error) => error))
+  for (let n = 0; n < 2; n += 1) left.push(server.send(collection, (end) => end()).catch((error) => error))
   for (const error of await Promise.all(left)) assert.instance(error, Error)
   const { status } = await server.send(collection)
   assert.is(status, 201)

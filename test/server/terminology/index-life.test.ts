@@ -11,7 +11,7 @@ import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { LARGE, largeCodeSystem } from '../../support/large-code-system.ts'
 import { createManualClock } from '../../support/manual-clock.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
+import { terminologyDefinitions } from '../../support/terminology-definitions.ts'
 import { until } from '../../support/until.ts'
 
 type Json = Record<string, any>
@@ -25,9 +25,11 @@ const systems = sql(
 )
 const counts = sql('test.counts', 'SELECT DISTINCT system FROM tx_concept WHERE system <= 2')
 
+/** With a large code system of a package. */
+const definitions = terminologyDefinitions('dicom-dcim')
 const plugins = (plugin: AnyPlugin = terminology): readonly AnyPlugin[] => [
   database,
-  stubDefinitions('all'),
+  definitions,
   ...fhirPlugins,
   plugin,
 ]

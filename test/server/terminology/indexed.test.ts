@@ -12,7 +12,7 @@ import { TerminologyIndex } from '../../../plugins/terminology/service.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { LARGE, largeCodeSystem } from '../../support/large-code-system.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
+import { terminologyDefinitions } from '../../support/terminology-definitions.ts'
 
 type Json = Record<string, any>
 
@@ -23,7 +23,7 @@ const systems = sql('test.systems', 'SELECT source, name, edition, state, size F
 
 const open = async (plugin: AnyPlugin = terminology): Promise<TestServer> =>
   serverWith({
-    plugins: [database, stubDefinitions('all'), ...fhirPlugins, plugin],
+    plugins: [database, terminologyDefinitions(), ...fhirPlugins, plugin],
     settings: { conformance: { update_as_create: true } },
   })
 const put = async (server: TestServer, resource: Json): Promise<void> => {

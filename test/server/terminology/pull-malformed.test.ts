@@ -8,14 +8,14 @@ import terminology from '../../../plugins/terminology/index.ts'
 import { type PullSummary, TerminologyPull } from '../../../plugins/terminology/service.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
+import { terminologyDefinitions } from '../../support/terminology-definitions.ts'
 import { startTerminologySource, type TerminologySource } from '../../support/terminology-source.ts'
 import { until } from '../../support/until.ts'
 
 type Json = Record<string, any>
 
 const WAIT_MS = 30_000
-const plugins = [database, stubDefinitions('all'), ...fhirPlugins, terminology]
+const plugins = [database, terminologyDefinitions(), ...fhirPlugins, terminology]
 const codeSystem = (id: string, concept: unknown): Json => ({
   ...{ resourceType: 'CodeSystem', id, url: `http://systems.example/${id}`, version: '1', status: 'active' },
   ...{ content: 'complete', concept },

@@ -10,7 +10,7 @@ import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { LARGE, largeCodeSystem } from '../../support/large-code-system.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
+import { terminologyDefinitions } from '../../support/terminology-definitions.ts'
 import { startTerminologySource, type TerminologySource } from '../../support/terminology-source.ts'
 import { until } from '../../support/until.ts'
 
@@ -19,7 +19,12 @@ type Json = Record<string, any>
 const WAIT_MS = 30_000
 const COLORS = 'http://colors.example'
 const FUTURE = '2999-01-01T00:00:00Z'
-const plugins: readonly AnyPlugin[] = [database, stubDefinitions('all'), ...fhirPlugins, terminology]
+const plugins: readonly AnyPlugin[] = [
+  database,
+  terminologyDefinitions('administrative-gender'),
+  ...fhirPlugins,
+  terminology,
+]
 const headers = { 'content-type': 'application/fhir+json' }
 
 const colors = (...codes: readonly string[]): Json => ({
