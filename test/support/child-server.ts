@@ -4,7 +4,7 @@
  * plugins. It ends at SIGTERM, and with the exit code of a failure, as `server` does.
  */
 import { type AnyPlugin, createKernel } from '../../kernel/index.ts'
-import { basic } from './server-with.ts'
+import { basic, withReadyKeys } from './server-with.ts'
 
 /** Loaded only when they are named, because most tests use none. */
 const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlugin }>>> = {
@@ -52,10 +52,10 @@ const further = await Promise.all(
     }),
 )
 const kernel = await createKernel({
-  plugins: [
+  plugins: await withReadyKeys([
     ...basic.map((one) => other.find(({ name }) => name === one.name) ?? one),
     ...further.map((one) => one.default),
-  ],
+  ]),
   settings: {
     server: { bind: '127.0.0.1:0' },
     conformance: { update_as_create: true },

@@ -2,11 +2,12 @@
  * An OpenID provider on this machine that logs everybody in at once, with a switch for each way in which a provider can
  * be wrong.
  */
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash, createPublicKey, type KeyObject, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { exportJWK, type JWK, SignJWT } from 'jose'
+import { rsaKey } from './rsa-keys.ts'
 
 export const CLIENT_ID = 'fhir-server'
 export const CLIENT_SECRET = 'secret at the provider: + % 0001'
@@ -34,7 +35,7 @@ export interface Switches {
 
 interface Key {
   readonly kid: string
-  readonly privateKey: CryptoKey
+  readonly privateKey: KeyObject
   readonly jwk: JWK
 }
 
@@ -56,10 +57,14 @@ export interface FakeProvider {
   stop(): Promise<void>
 }
 
+/** Among those of rsa-keys.ts; no two providers of a test have the same. */
+const KEYS = { first: 3, count: 6 }
+let made = 0
 const newKey = async (): Promise<Key> => {
-  const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true })
+  const privateKey = rsaKey(KEYS.first + (made % KEYS.count))
+  made += 1
   const kid = randomUUID()
-  return { kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' } }
+  return { kid, privateKey, jwk: { ...(await exportJWK(createPublicKey(privateKey))), kid, use: 'sig', alg: 'RS256' } }
 }
 
 const json = (response: ServerResponse, body: object, status = 200): void => {
