@@ -58,10 +58,10 @@ test('fifty requests at once on three servers use a code, a refresh token or an 
   // Where this process has to wait for the processor, its last request may leave when the answer to the first is there,
   // and then it is a reuse.
   for (let attempt = 1; attempt === 1 || (ended > 0 && attempt <= ATTEMPTS); attempt += 1) {
-    const { codes, refreshes, assertions, survivors, killed, faults } = await raceTokens(servers, { rounds: 4, at: 50 })
-    assert.equal(codes, [1, 1, 1, 1])
-    assert.equal(refreshes, [1, 1, 1, 1])
-    assert.equal(assertions, [1, 1, 1, 1])
+    const { codes, refreshes, assertions, survivors, killed, faults } = await raceTokens(servers, { rounds: 2, at: 50 })
+    assert.equal(codes, [1, 1])
+    assert.equal(refreshes, [1, 1])
+    assert.equal(assertions, [1, 1])
     assert.is(survivors, 0, 'what a code gave ends when it is used again')
     assert.equal(faults, [])
     ended = killed
