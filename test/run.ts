@@ -22,7 +22,7 @@ const KINDS = ['postgres', 'sqlite'] as const
 const MEMORY = '/dev/shm' // where the system has it, a file system in memory
 const MEMORY_BYTES = 4 * 1024 ** 3 // free there, so that a run has room for its databases
 const CORES = Math.min(2, availableParallelism())
-const FEW = 10 // runs of files, for which compiling ahead takes longer than it saves
+const FEW = 10 // runs of files, for which bundling and compiling ahead take longer than they save
 const IDLE = 0.5 // cores that have to be idle before one more file is run beside the others
 
 const { values: chosen, positionals: wanted } = parseArgs({
@@ -133,7 +133,11 @@ const work = async (mayTake: () => Promise<void>): Promise<void> => {
   await Promise.all(endings)
 }
 if (queue.length > FEW && environment.NODE_COMPILE_CACHE !== undefined)
-  spawnSync(process.execPath, [join('test', 'support', 'compile-ahead.ts')], { cwd: root, env: environment })
+  for (const program of ['bundle-programs.ts', 'compile-ahead.ts']) {
+    const args = [join('test', 'support', program)]
+    const { status } = spawnSync(process.execPath, args, { cwd: root, env: environment, stdio: 'inherit' })
+    if (status !== 0) console.log(`${program} failed, so the tests take longer`)
+  }
 const always = async (): Promise<void> => undefined
 const whileIdle = async (): Promise<void> => {
   while (queue.length > 0 && (await idleCores()) < IDLE);

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { bundledProgram } from './bundled-program.ts'
 
 export interface SpawnedServer {
   readonly base: string
@@ -15,7 +15,7 @@ export interface SpawnedServer {
 
 const START_MS = 60_000 // one that waits for the writer lease of another server would wait for ever
 const RESOLVE_SOURCES = new URL('./resolve-sources.ts', import.meta.url).href
-const PROGRAM = fileURLToPath(new URL('./child-server.ts', import.meta.url))
+const PROGRAM = bundledProgram('child-server')
 
 export interface SpawnOptions {
   /** Maximum size of a file that the process writes, in blocks: `ulimit -f`. */

@@ -5,16 +5,16 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import importing from '../../../plugins/import/index.ts'
+import { bundledProgram } from '../../support/bundled-program.ts'
 import { chosenKind, temporaryFolder } from '../../support/database-kinds.ts'
 import { basic, serverWith } from '../../support/server-with.ts'
 
 const KILLS = Number(process.env.TEST_IMPORT_KILLS ?? 3)
 const RECORDS = KILLS * 1_500
-const PROGRAM = fileURLToPath(new URL('../../support/importing-process.ts', import.meta.url))
+const PROGRAM = bundledProgram('importing-process')
 
 const folder = temporaryFolder()
 test.after(() => folder.remove())
