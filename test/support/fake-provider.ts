@@ -57,12 +57,13 @@ export interface FakeProvider {
   stop(): Promise<void>
 }
 
-/** Among those of rsa-keys.ts; no two providers of a test have the same. */
-const KEYS = { first: 3, count: 6 }
-let made = 0
-const newKey = async (): Promise<Key> => {
-  const privateKey = rsaKey(KEYS.first + (made % KEYS.count))
-  made += 1
+/** Numbers among those of rsa-keys.ts. Providers that run at the same time have other keys. */
+const UNKNOWN_KEY = 3
+const FIRST_KEY = 4
+const EACH = 10
+const PROVIDERS = 2
+let started = 0
+const toKey = async (privateKey: KeyObject): Promise<Key> => {
   const kid = randomUUID()
   return { kid, privateKey, jwk: { ...(await exportJWK(createPublicKey(privateKey))), kid, use: 'sig', alg: 'RS256' } }
 }
@@ -88,6 +89,12 @@ const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).to
 
 /** `now` in milliseconds since the epoch. */
 export const startFakeProvider = async (now: () => number = Date.now): Promise<FakeProvider> => {
+  let next = FIRST_KEY + (started % PROVIDERS) * EACH
+  started += 1
+  const newKey = (): Promise<Key> => {
+    next += 1
+    return toKey(rsaKey(next))
+  }
   let key = await newKey()
   const others = [await newKey(), await newKey()]
   let switches: Switches = {}
@@ -103,7 +110,7 @@ export const startFakeProvider = async (now: () => number = Date.now): Promise<F
     if (sign === 'none') return `${encoded({ alg: 'none' })}.${encoded(claims)}.`
     const head = (alg: string) => new SignJWT(claims).setProtectedHeader({ alg, kid: key.kid })
     if (sign === 'shared-secret') return head('HS256').sign(Buffer.from(CLIENT_SECRET))
-    if (sign === 'unknown-key') return head('RS256').sign((await newKey()).privateKey)
+    if (sign === 'unknown-key') return head('RS256').sign(rsaKey(UNKNOWN_KEY))
     if (sign === 'no-kid') return new SignJWT(claims).setProtectedHeader({ alg: 'RS256' }).sign(key.privateKey)
     return head('RS256').sign(key.privateKey)
   }
@@ -163,8 +170,8 @@ export const startFakeProvider = async (now: () => number = Date.now): Promise<F
     get asked() {
       return asked
     },
-    behave(next = {}) {
-      switches = next
+    behave(wanted = {}) {
+      switches = wanted
       asked = []
     },
     async rotate() {
