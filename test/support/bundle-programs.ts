@@ -5,7 +5,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, symlinkSync } from 'node:fs'
+import { readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build, type Plugin } from 'esbuild'
@@ -49,4 +49,7 @@ const server = spawn(process.execPath, [join(folder, 'child-server.mjs'), settin
 const gone = once(server, 'exit')
 server.stdout.once('data', () => server.kill('SIGTERM'))
 const [code] = await gone
-if (code !== 0) throw new Error(`the bundle of a server ended with ${code}`)
+if (code !== 0) {
+  rmSync(folder, { recursive: true }) // so that the sources are started
+  throw new Error(`the bundle of a server ended with ${code}`)
+}
