@@ -9,5 +9,9 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 rmSync(`${root}dist`, { recursive: true, force: true })
 const compiler = `${root}node_modules/typescript/bin/tsc`
-const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json'], { cwd: root, stdio: 'inherit' })
+// Four checkers of types, as is usual, check again what they share: half as much CPU time more.
+const { status } = spawnSync(process.execPath, [compiler, '-p', 'tsconfig.build.json', '--checkers', '1'], {
+  cwd: root,
+  stdio: 'inherit',
+})
 process.exit(status ?? 1)

@@ -19,17 +19,20 @@ const lend = (name, ask, instead) => {
   }
 }
 
+const SOURCES = ['cli', 'kernel', 'plugins']
+
 /*
  * Nearly a thousand modules are loaded at a start, and for each of their imports Node looks at several files on disk to find
- * which one is meant. Within the compiled program that is known from the text alone: saves a fifth of the loading.
+ * which one is meant. Within the compiled program, and within the sources, that is known from the text alone: saves a fifth
+ * of the loading.
  */
-const resolveWithin = (folder) => {
-  const isOwn = (specifier, parent) =>
-    specifier.startsWith('.') && specifier.endsWith('.js') && parent?.startsWith(folder) === true
+const resolveWithin = (folders, ending, format) => {
+  const isOwn = (specifier, parent = '') =>
+    specifier.startsWith('.') && specifier.endsWith(ending) && folders.some((folder) => parent.startsWith(folder))
   registerHooks({
     resolve: (specifier, context, next) =>
       isOwn(specifier, context.parentURL)
-        ? { url: new URL(specifier, context.parentURL).href, format: 'module', shortCircuit: true }
+        ? { url: new URL(specifier, context.parentURL).href, format, shortCircuit: true }
         : next(specifier, context),
   })
 }
@@ -47,6 +50,12 @@ if (flags.includes('--version') || flags.includes('-V')) {
   const dist = new URL('../dist/', import.meta.url).href
   const built = new URL('cli/main.js', dist)
   const isBuilt = existsSync(built)
-  if (isBuilt) resolveWithin(dist)
+  if (isBuilt) resolveWithin([dist], '.js', 'module')
+  else
+    resolveWithin(
+      SOURCES.map((name) => new URL(`../${name}/`, import.meta.url).href),
+      '.ts',
+      'module-typescript',
+    )
   await import(isBuilt ? built.href : './main.ts')
 }

@@ -32,6 +32,7 @@ const TSCONFIG = {
     strict: true,
     noUncheckedIndexedAccess: true,
     noUnusedLocals: true,
+    skipLibCheck: true,
     verbatimModuleSyntax: true,
     rootDir: 'src',
     outDir: 'dist',

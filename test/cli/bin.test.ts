@@ -152,21 +152,20 @@ test('refused settings end the process with exit code 2', async ({ folder }) => 
   assert.match(stderr, /^server: server\.toml:3:2: [^\n]+\n$/)
 })
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  test(`${signal} ends a server that listens, with exit code 0`, async ({ folder }) => {
-    const env = { ...process.env, SERVER_SKIP_DEFAULT_PACKAGES: 'true' }
-    const child = start(folder, [bin, '--memory', '--bind', '127.0.0.1:0'], { env })
-    child.stdout!.once('data', () => child.kill(signal))
-    const { code, stdout, stderr } = await finished(child)
-    assert.is(code, 0, stderr)
-    for (const line of stdout.trim().split('\n')) assert.type(JSON.parse(line).msg, 'string')
-  })
+test('SIGHUP ends a server that listens, with exit code 0', async ({ folder }) => {
+  const env = { ...process.env, SERVER_SKIP_DEFAULT_PACKAGES: 'true' }
+  const child = start(folder, [bin, '--memory', '--bind', '127.0.0.1:0'], { env })
+  child.stdout!.once('data', () => child.kill('SIGHUP'))
+  const { code, stdout, stderr } = await finished(child)
+  assert.is(code, 0, stderr)
+  for (const line of stdout.trim().split('\n')) assert.type(JSON.parse(line).msg, 'string')
+})
 
-for (const [how, command, env] of [
-  ['under nohup', ['nohup'], { _: '/usr/bin/nohup' }],
-  ['below a shell that ignores it', ['/bin/sh', '-c', 'trap \'\' HUP; "$0" "$@"; exit $?'], {}],
+for (const [how, signal, command, env] of [
+  ['under nohup', 'SIGTERM', ['nohup'], { _: '/usr/bin/nohup' }],
+  ['below a shell that ignores it', 'SIGINT', ['/bin/sh', '-c', 'trap \'\' HUP; "$0" "$@"; exit $?'], {}],
 ] as const)
-  test(`SIGHUP is ignored ${how}`, async ({ folder }) => {
+  test(`SIGHUP is ignored ${how}; ${signal} ends a server that listens, with exit code 0`, async ({ folder }) => {
     const [program, ...rest] = command
     const args = [...rest, process.execPath, bin, '--memory', '--bind', '127.0.0.1:0']
     const child = spawn(program, args, {
@@ -174,22 +173,25 @@ for (const [how, command, env] of [
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env, SERVER_SKIP_DEFAULT_PACKAGES: 'true' },
     })
-    const lines = createInterface({ input: child.stdout })
+    const ended = once(child, 'close')
+    child.stderr.resume()
     let address = ''
-    for await (const line of lines) {
+    const ready = Promise.withResolvers<void>()
+    createInterface({ input: child.stdout }).on('line', (line) => {
       const said = JSON.parse(line) as { msg: string; address?: string }
+      assert.type(said.msg, 'string')
       if (said.msg === 'listening') address = said.address ?? ''
-      if (said.msg === 'ready') break
-    }
+      if (said.msg === 'ready') ready.resolve()
+    })
+    await Promise.race([ready.promise, ended])
     // The shell waits for the server; nohup became it.
     const [server = child.pid!] = readProcessTree().childrenOf(child.pid!)
     process.kill(server, 'SIGHUP')
     assert.is((await fetch(`${address}/livez`)).status, 200)
     process.kill(server, 'SIGHUP')
     assert.is((await fetch(`${address}/livez`)).status, 200)
-    child.stdout.resume()
-    process.kill(server, 'SIGTERM')
-    const [code] = await once(child, 'exit')
+    process.kill(server, signal)
+    const [code] = await ended
     assert.is(code, 0)
   })
 

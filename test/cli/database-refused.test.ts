@@ -1,6 +1,5 @@
 /** A SQLite file that a start would refuse: `server migrate --status` exits with 1, and the start names the path and what to do. */
 import { spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
 import {
   chmodSync,
   linkSync,
@@ -12,16 +11,19 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createKernel } from '../../kernel/index.ts'
 import { temporaryFolder } from '../support/database-kinds.ts'
+import { isOpenToOthers } from '../support/is-open-to-others.ts'
 import { basic } from '../support/server-with.ts'
-import { createWorld } from '../support/world.ts'
+import { createWorld, type Ran } from '../support/world.ts'
 
 const LATE_MS = 30_000
+const RESOLVE_SOURCES = new URL('../support/resolve-sources.ts', import.meta.url).href
 
 /** Rejects where it goes on running, as a server does that was not refused. */
 const server = async (folder: string, ...argv: string[]) => {
@@ -94,39 +96,38 @@ test('a file that is read-only is told with its status, and left as it is', () =
     assert.is(statSync(path).mode & 0o777, 0o444)
   }))
 
-const program = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
+const WORLD = new URL('../support/world.ts', import.meta.url).href
+const PLUGINS = new URL('../support/server-with.ts', import.meta.url).href
 /** A user who is no superuser: permissions do not bind that one. */
 const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
 /** A superuser's checkout may lie in a folder that is closed to others. */
-const mayRunAsUser = (): boolean =>
-  spawnSync(process.execPath, ['--eval', `require('node:fs').accessSync(${JSON.stringify(program)})`], {
-    cwd: '/',
-    ...user,
-  }).status === 0
+const canRunAsUser = process.getuid?.() !== 0 || isOpenToOthers(dirname(fileURLToPath(WORLD)))
 
-const asUser = async (...argv: string[]): Promise<{ code: number; stderr: string }> => {
-  const child = spawn(process.execPath, [program, ...argv], { cwd: '/', stdio: ['ignore', 'ignore', 'pipe'], ...user })
-  let stderr = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    stderr += text
-  })
-  const [code] = (await once(child, 'close')) as [number]
-  return { code, stderr }
+/** Runs each command in one process of that user, as loading the sources takes most of its time. */
+const asUser = async (...commands: readonly string[][]): Promise<readonly Ran[]> => {
+  const script = `
+    const { createWorld } = await import(${JSON.stringify(WORLD)})
+    const { basic: plugins } = await import(${JSON.stringify(PLUGINS)})
+    const ran = []
+    for (const argv of ${JSON.stringify(commands)}) ran.push(await createWorld({ plugins, folder: '/', argv }).run())
+    process.stdout.write(JSON.stringify(ran))
+    process.exit()`
+  const args = ['--import', RESOLVE_SOURCES, '--input-type=module', '--eval', script]
+  const child = spawn(process.execPath, args, { cwd: '/', stdio: ['ignore', 'pipe', 'inherit'], ...user })
+  return JSON.parse(await text(child.stdout)) as readonly Ran[]
 }
 
 test('a folder that takes no files is named', () =>
   inFolder(async (folder) => {
-    if (!mayRunAsUser()) return
+    if (!canRunAsUser) return
     chmodSync(folder, 0o755)
     const closed = join(folder, 'closed')
     mkdirSync(closed)
     chmodSync(closed, 0o555)
     const path = join(closed, 'a.sqlite')
-    for (const argv of [
-      ['migrate', '--status'],
-      ['--bind', '127.0.0.1:0'],
-    ]) {
-      const { code, stderr } = await asUser(...argv, '--sqlite', path)
+    const ran = await asUser(['migrate', '--status', '--sqlite', path], ['--bind', '127.0.0.1:0', '--sqlite', path])
+    assert.is(ran.length, 2)
+    for (const { code, stderr } of ran) {
       assert.is(code, 1, stderr)
       assert.match(stderr, /a\.sqlite cannot be written: no file can be made in the folder \S+closed \(EACCES\)\. Give/)
       assert.not.match(stderr, /Try again|SERVER_LOG_LEVEL/)

@@ -1,16 +1,17 @@
 /** `server migrate` on PostgreSQL, also by a role that may only read. A killed migration leaves the old schema or the new. */
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createKernel } from '../../kernel/index.ts'
-import { changesOf } from '../../plugins/database/schema.ts'
+import { changesOf, MIGRATION_TABLE } from '../../plugins/database/schema.ts'
 import { temporaryFolder } from '../support/database-kinds.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { basic } from '../support/server-with.ts'
+import { spawnServer } from '../support/spawn-server.ts'
 import { createWorld, type Ran } from '../support/world.ts'
 
+const LATE_MS = 30_000
+const DIE_AT_STATEMENT = new URL('../support/die-at-statement.ts', import.meta.url).href
 const STEPS = changesOf(basic).length
 let postgres: Postgres
 test.before(async () => {
@@ -119,32 +120,38 @@ test('a database that cannot be reached is exit code 2, without the password', a
   assert.not.match(stderr, /hunter2/)
 })
 
-/** Kills a server at a moment of its first start and tells how many migrations are recorded then. */
-const killedAt = async (ms: number, settings: Record<string, unknown>, look: () => Promise<Ran>): Promise<number> => {
-  const program = fileURLToPath(new URL('../support/child-server.ts', import.meta.url))
-  const child = spawn(process.execPath, [program, JSON.stringify(settings)], { stdio: ['ignore', 'pipe', 'ignore'] })
-  const gone = once(child, 'exit')
-  const late = setTimeout(() => child.kill('SIGKILL'), ms)
-  child.stdout.once('data', () => child.kill('SIGKILL'))
-  await gone
+/** Moments of a first start: in place of which statement the server is killed, the n-th that begins so. */
+const RECORD = `insert into ${MIGRATION_TABLE}`
+const MOMENTS: readonly string[] = [
+  `1 ${RECORD}`,
+  `${Math.ceil(STEPS / 2)} ${RECORD}`,
+  `${STEPS} ${RECORD}`,
+  '1 commit',
+]
+
+const dieAt = async (moment: string, settings: Record<string, unknown>): Promise<void> => {
+  const node = { args: ['--import', DIE_AT_STATEMENT], environment: { ...process.env, DIE_AT: moment } }
+  const { child } = await spawnServer(settings, { isEarly: true, node })
+  const late = setTimeout(() => child.kill('SIGTERM'), LATE_MS)
+  if (child.signalCode === null) await once(child, 'exit')
   clearTimeout(late)
-  const { code, stdout } = await look()
-  assert.is(code, 0)
-  return Number(/recorded: (\d+)/.exec(stdout)?.[1])
+  assert.is(child.signalCode, 'SIGKILL', moment)
 }
 
-const KILLS = 12
 for (const kind of ['sqlite', 'postgres'] as const)
-  test(`killed at ${KILLS} moments of its first start, ${kind} has the old schema or the new, and starts`, async () => {
+  test(`killed at ${MOMENTS.length} moments of its first start, ${kind} has the old schema or the new, and starts`, async () => {
     const folder = temporaryFolder()
-    for (let n = 0; n < KILLS; n += 1) {
+    for (const [n, moment] of MOMENTS.entries()) {
       const name = `killed_${kind}_${n}`
       const path = `${folder.path}/${name}.sqlite`
       if (kind === 'postgres') await postgres.createDatabase(name)
       const url = postgres.url(undefined, name)
       const database = kind === 'sqlite' ? { kind, sqlite_path: path } : { kind, postgres_url: url }
       const flags = kind === 'sqlite' ? ['--sqlite', path] : ['--postgres', url]
-      const recorded = await killedAt(300 + n * 150, { database }, () => migrate('--status', ...flags))
+      await dieAt(moment, { database })
+      const { code, stdout } = await migrate('--status', ...flags)
+      assert.is(code, 0)
+      const recorded = Number(/recorded: (\d+)/.exec(stdout)?.[1])
       assert.ok(recorded === 0 || recorded === STEPS, `${recorded} of ${STEPS}`)
       await startOnce({ database })
     }

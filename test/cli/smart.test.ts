@@ -1,5 +1,5 @@
 /** `server smart`: keys and clients of a database that no server has open, what is printed where, and the exit codes. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
@@ -53,6 +53,13 @@ const inFolder = async (work: (place: Place) => Promise<void>): Promise<void> =>
   }
 }
 
+/** A database that a server with the passphrase has left: making its keys takes most of the time of a first start. */
+const left = createWorld()
+const LEFT = join(left.folder, 'left.sqlite')
+test.before(async () => (await startOn(LEFT)).stop())
+test.after(() => left.remove())
+const copyTo = (path: string): void => copyFileSync(LEFT, path)
+
 const linesOf = ({ stdout }: Ran): Record<string, any>[] =>
   stdout
     .trim()
@@ -62,7 +69,7 @@ const linesOf = ({ stdout }: Ran): Record<string, any>[] =>
 
 test('keys are listed, and rotated by force or once clients know the next one', () =>
   inFolder(async ({ path, run }) => {
-    await (await startOn(path)).stop()
+    copyTo(path)
     const before = linesOf(await run(['keys', 'list']))
     assert.equal(before.map(({ state }) => state).sort(), ['active', 'next'])
     assert.ok(before.every(({ encrypted, alg }) => encrypted === true && alg === 'RS256'))
@@ -91,7 +98,7 @@ test('keys are listed, and rotated by force or once clients know the next one', 
 
 test('a backend service is added and disabled, and the trail of the next server has both', () =>
   inFolder(async ({ path, folder, run }) => {
-    await (await startOn(path)).stop()
+    copyTo(path)
     const key = await signingKey()
     const file = join(folder, 'keys.json')
     writeFileSync(file, JSON.stringify({ keys: [key.jwk] }))
@@ -126,7 +133,7 @@ test('a backend service is added and disabled, and the trail of the next server 
 
 test('a secret is shown on a terminal alone, once, and stored nowhere', () =>
   inFolder(async ({ path, run }) => {
-    await (await startOn(path)).stop()
+    copyTo(path)
     const args = ['clients', 'add', '--redirect-uri', 'https://app.example.org/cb']
     const piped = await run(args)
     assert.is(piped.code, 1)
@@ -146,7 +153,7 @@ test('a secret is shown on a terminal alone, once, and stored nowhere', () =>
 
 test('another passphrase, or none, stops the start', () =>
   inFolder(async ({ path }) => {
-    await (await startOn(path)).stop()
+    copyTo(path)
     await assertRejects(() => startOn(path, { signing_key_passphrase: 'another passphrase' }), /cannot be read/)
     await assertRejects(() => startOn(path, { signing_key_passphrase: undefined }), /is encrypted/)
     await (await startOn(path)).stop()
@@ -168,7 +175,7 @@ test('keys that lie open are told of, and sealed by the first start with a passp
 test('what makes no sense exits with 2, and a client that is not there with 1', () =>
   inFolder(async ({ path, run }) => {
     assert.is((await run(['clients', 'list'])).code, 2)
-    await (await startOn(path)).stop()
+    copyTo(path)
     assert.is((await run(['keys', 'add'])).code, 2)
     assert.is((await run(['clients', 'disable'])).code, 2)
     const missing = await run(['clients', 'disable', 'nobody'])

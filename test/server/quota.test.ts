@@ -210,7 +210,7 @@ test('addresses without a token leave a bounded number of rows, and their sum is
     const heavy = () => server.inject({ url: '/Patient', remoteAddress: '192.0.2.1' })
     assert.is(await passing(9, heavy), 9)
     assert.is(await passing(7, () => search(server)), 7)
-    const rounds = 5
+    const rounds = 3
     for (let round = 0; round < rounds; round += 1) {
       await fromMany(server, 100, round * 100)
       await clock.advance(5_000)
@@ -229,7 +229,14 @@ test('addresses without a token leave a bounded number of rows, and their sum is
         ]),
       )
     }
-    await until(async () => (await sum()).address === rounds * 100 + 10, 5_000, 'the sum')
+    await until(
+      async () => {
+        const { address = 0, client = 0 } = await sum()
+        return address >= rounds * 100 + 10 && client >= 10
+      },
+      5_000,
+      'the sum',
+    )
     assert.equal(await sum(), { address: rounds * 100 + 10, client: 10 })
   })
 })

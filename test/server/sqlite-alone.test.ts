@@ -1,18 +1,20 @@
 /** One server for each SQLite file: a second one waits and logs who has it; what only reads does not wait. */
 // database: sqlite, because it is what one process writes alone
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createKernel } from '../../kernel/index.ts'
+import audit from '../../plugins/audit/index.ts'
+import jobs from '../../plugins/jobs/index.ts'
+import reindex from '../../plugins/reindex/index.ts'
 import { temporaryFolder } from '../support/database-kinds.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { basic, serverWith, type TestServer } from '../support/server-with.ts'
-import { spawnServer } from '../support/spawn-server.ts'
+import { type SpawnedServer, spawnServer } from '../support/spawn-server.ts'
 import { until } from '../support/until.ts'
+import { createWorld, type Ran } from '../support/world.ts'
 
 const folder = temporaryFolder()
 test.after(() => folder.remove())
@@ -58,40 +60,41 @@ const create = async (base: string): Promise<string> => {
   assert.is(answer.status, 201)
   return ((await answer.json()) as { id: string }).id
 }
-const runCommand = async (...argv: readonly string[]): Promise<{ readonly code: number; readonly output: string }> => {
-  const child = spawn(process.execPath, ['cli/start.js', ...argv], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.on('data', (chunk) => {
-      output += chunk
-    })
-  const [code] = (await once(child, 'close')) as [number]
-  return { code, output }
+const runCommand = (...argv: readonly string[]): Promise<Ran> => {
+  const at = join(shared, '..')
+  return createWorld({
+    plugins: [...basic, audit, jobs, reindex],
+    folder: at,
+    argv: [...argv, '--sqlite', shared],
+  }).run()
 }
 
+/** A file that a server in another process has. */
+const shared = freshPath()
+let first: SpawnedServer
+test.before(async () => {
+  first = await spawnServer(shared, { plugins: ['audit'] })
+})
+test.after(() => first.kill())
+
 test('a second server on the file waits, knows pid, host and time of the first, and changes nothing', async () => {
-  const path = freshPath()
-  const first = await spawnServer(path)
-  const id = await create(first.base)
-  const message = await refusalOf(path)
-  assert.match(message, new RegExp(`process ${first.child.pid} on ${hostname()}, since \\d{4}-\\d\\d-\\d\\dT`))
-  assert.ok(message.includes(path))
+  const { base, child } = first
+  const id = await create(base)
+  const message = await refusalOf(shared)
+  assert.match(message, new RegExp(`process ${child.pid} on ${hostname()}, since \\d{4}-\\d\\d-\\d\\dT`))
+  assert.ok(message.includes(shared))
   assert.match(message, /--sqlite/)
-  assert.is((await fetch(`${first.base}/Patient/${id}`)).status, 200)
-  await create(first.base)
-  await first.kill()
+  assert.is((await fetch(`${base}/Patient/${id}`)).status, 200)
+  await create(base)
 })
 
 test('also under the name of a symbolic link to the file or its folder', async () => {
-  const path = freshPath()
-  const first = await spawnServer(path)
-  const link = `${path}.link`
-  symlinkSync(path, link)
+  const link = `${shared}.link`
+  symlinkSync(shared, link)
   assert.match(await refusalOf(link), /is in use by process/)
   const other = join(folder.path, `link${made}`)
-  symlinkSync(join(path, '..'), other)
+  symlinkSync(join(shared, '..'), other)
   assert.match(await refusalOf(join(other, 'test.sqlite')), /is in use by process/)
-  await first.kill()
 })
 
 test('also when the link was there before the file it leads to', async () => {
@@ -100,20 +103,19 @@ test('also when the link was there before the file it leads to', async () => {
     const links = Array.from({ length: hops }, (_, hop) => join(folder.path, String(made), `link${hop}.sqlite`))
     for (const [at, link] of links.entries()) symlinkSync(at === 0 ? 'test.sqlite' : `link${at - 1}.sqlite`, link)
     const last = links.at(-1) as string
-    const first = await spawnServer(last)
+    const server = await start(last)
     assert.ok(existsSync(`${path}-lock`))
     for (const name of [path, ...links]) {
       assert.not.ok(existsSync(`${name}-lock`) && name !== path)
       assert.match(await refusalOf(name), /is in use by process/)
     }
-    await create(first.base)
-    await first.kill()
+    await server.stop()
   }
 })
 
 test('a server that was killed leaves no lock: the next one starts at once', async () => {
   const path = freshPath()
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < 2; round += 1) {
     const server = await spawnServer(path)
     const id = await create(server.base)
     await server.kill()
@@ -127,10 +129,10 @@ test('a server that was killed leaves no lock: the next one starts at once', asy
 
 test('of servers that start at the same moment on a new file one starts', async () => {
   const path = freshPath()
-  const servers = await Promise.all([1, 2, 3, 4].map(() => spawnServer(path, { isEarly: true })))
+  const servers = await Promise.all([1, 2, 3].map(() => spawnServer(path, { isEarly: true })))
   const states = () => Promise.all(servers.map(async ({ base }) => (await fetch(`${base}/readyz`)).status))
   await until(async () => (await states()).includes(200), 20_000, 'one to start')
-  assert.equal((await states()).sort(), [200, 503, 503, 503])
+  assert.equal((await states()).sort(), [200, 503, 503])
   await create(servers[(await states()).indexOf(200)]!.base)
   await Promise.all(servers.map((one) => one.kill()))
 })
@@ -145,35 +147,28 @@ test('two servers of one process are kept apart as well, and the first keeps its
 })
 
 test('beside a running server: migrate --status and audit verify read, reindex is refused', async () => {
-  const path = freshPath()
-  const server = await spawnServer(path, { plugins: ['audit'] })
-  await create(server.base)
-  const status = await runCommand('migrate', '--status', '--sqlite', path)
-  assert.is(status.code, 0, status.output)
-  const verify = await runCommand('audit', 'verify', '--sqlite', path)
-  assert.is(verify.code, 0, verify.output)
-  const reindex = await runCommand('reindex', '--sqlite', path)
-  assert.is(reindex.code, 1, reindex.output)
-  assert.match(reindex.output, /another process has .* open/)
-  await create(server.base)
-  await server.kill()
+  await create(first.base)
+  const status = await runCommand('migrate', '--status')
+  assert.is(status.code, 0, status.stderr)
+  const verify = await runCommand('audit', 'verify')
+  assert.is(verify.code, 0, verify.stderr)
+  const again = await runCommand('reindex')
+  assert.is(again.code, 1, again.stderr)
+  assert.match(again.stderr, /another process has .* open/)
+  await create(first.base)
 })
 
 const readOf = async (server: TestServer, id: string): Promise<number> =>
   (await server.inject(`/Patient/${id}`)).statusCode
 
 test('a lock file that is removed under a server is made again with its next write, and a second server waits', async () => {
-  const path = freshPath()
-  const first = await spawnServer(path)
-  await create(first.base)
   for (const replacement of [undefined, '']) {
-    rmSync(`${path}-lock`)
-    if (replacement !== undefined) writeFileSync(`${path}-lock`, replacement)
+    rmSync(`${shared}-lock`)
+    if (replacement !== undefined) writeFileSync(`${shared}-lock`, replacement)
     await create(first.base)
-    assert.match(await refusalOf(path), new RegExp(`is in use by process ${first.child.pid} `))
+    assert.match(await refusalOf(shared), new RegExp(`is in use by process ${first.child.pid} `))
   }
   await create(first.base)
-  await first.kill()
 })
 
 test('it is made again without a write too, by readiness and by itself', async () => {

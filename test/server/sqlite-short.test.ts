@@ -1,7 +1,7 @@
 /** A SQLite file that is shorter than its header says: sound when its log holds the missing pages, truncated when not. */
 // database: sqlite, because it is what has a file
-import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../plugins/audit/index.ts'
@@ -27,24 +27,6 @@ const start = (path: string): Promise<TestServer> =>
 const command = (path: string, ...argv: string[]) =>
   createWorld({ plugins: [...basic, audit], folder: join(path, '..'), argv: [...argv, '--sqlite', path] }).run()
 
-/** Creates patients that need pages behind the end of the file, and kills the server. Returns their ids. */
-const killedAfterGrowth = async (path: string): Promise<string[]> => {
-  await (await start(path)).stop()
-  const server = await spawnServer(path, { plugins: ['audit'] })
-  const ids: string[] = []
-  for (let count = 0; count < 60; count += 1) {
-    const answer = await fetch(`${server.base}/Patient`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/fhir+json' },
-      body: JSON.stringify({ resourceType: 'Patient', name: [{ family: `family ${count}`.repeat(2_000) }] }),
-    })
-    assert.is(answer.status, 201)
-    ids.push(((await answer.json()) as { id: string }).id)
-  }
-  await server.kill()
-  return ids
-}
-
 /** The last committed version of page 1 in the log. */
 const loggedFirstPage = (log: Buffer): Buffer => {
   let found: Buffer | undefined
@@ -66,10 +48,34 @@ const interruptCheckpoint = (path: string): void => {
   writeFileSync(path, file)
 }
 
-test('after a kill in the middle of a checkpoint the server starts and has everything', async () => {
+/** What a server leaves that is killed after it created patients that need pages behind the end of the file. */
+const grown = freshPath()
+const ids: string[] = []
+test.before(async () => {
+  await (await start(grown)).stop()
+  const server = await spawnServer(grown, { plugins: ['audit'] })
+  for (let count = 0; count < 60; count += 1) {
+    const answer = await fetch(`${server.base}/Patient`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/fhir+json' },
+      body: JSON.stringify({ resourceType: 'Patient', name: [{ family: `family ${count}`.repeat(2_000) }] }),
+    })
+    assert.is(answer.status, 201)
+    ids.push(((await answer.json()) as { id: string }).id)
+  }
+  await server.kill()
+  interruptCheckpoint(grown)
+})
+
+/** A copy of what the killed server left. */
+const shortFile = (): string => {
   const path = freshPath()
-  const ids = await killedAfterGrowth(path)
-  interruptCheckpoint(path)
+  cpSync(dirname(grown), dirname(path), { recursive: true })
+  return path
+}
+
+test('after a kill in the middle of a checkpoint the server starts and has everything', async () => {
+  const path = shortFile()
   const server = await start(path)
   for (const id of ids) assert.is((await server.inject(`/Patient/${id}`)).statusCode, 200)
   await server.stop()
@@ -79,9 +85,7 @@ test('after a kill in the middle of a checkpoint the server starts and has every
 })
 
 test('migrate --status and audit verify read such a file', async () => {
-  const path = freshPath()
-  await killedAfterGrowth(path)
-  interruptCheckpoint(path)
+  const path = shortFile()
   const status = await command(path, 'migrate', '--status')
   assert.is(status.code, 0, status.stderr)
   const verify = await command(path, 'audit', 'verify')
@@ -96,9 +100,7 @@ const LOGS: Readonly<Record<string, (path: string) => void>> = {
 }
 for (const [how, change] of Object.entries(LOGS))
   test(`${how} a short file is refused as damaged and left as it is`, async () => {
-    const path = freshPath()
-    await killedAfterGrowth(path)
-    interruptCheckpoint(path)
+    const path = shortFile()
     change(path)
     const before = readFileSync(path)
     let message = 'it started'

@@ -5,12 +5,13 @@
  */
 import { createKernel } from '../../kernel/index.ts'
 import { namedPlugins } from './named-plugins.ts'
+import { withReadyKeys } from './server-with.ts'
 
 const given = JSON.parse(process.argv[2] ?? '{}') as Record<string, unknown>
 const isEarly = process.argv.slice(3).includes('listening')
 const names = process.argv.slice(3).filter((name) => name !== 'listening')
 const kernel = await createKernel({
-  plugins: await namedPlugins(names),
+  plugins: await withReadyKeys(await namedPlugins(names)),
   settings: {
     server: { bind: '127.0.0.1:0' },
     conformance: { update_as_create: true },

@@ -2,11 +2,12 @@
  * An OpenID provider on this machine that logs everybody in at once, with a switch for each way in which a provider can
  * be wrong.
  */
-import { createHash, randomUUID } from 'node:crypto'
+import { createHash, createPublicKey, type KeyObject, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { exportJWK, type JWK, SignJWT } from 'jose'
+import { rsaKey } from './rsa-keys.ts'
 
 export const CLIENT_ID = 'fhir-server'
 export const CLIENT_SECRET = 'secret at the provider: + % 0001'
@@ -34,7 +35,7 @@ export interface Switches {
 
 interface Key {
   readonly kid: string
-  readonly privateKey: CryptoKey
+  readonly privateKey: KeyObject
   readonly jwk: JWK
 }
 
@@ -56,10 +57,15 @@ export interface FakeProvider {
   stop(): Promise<void>
 }
 
-const newKey = async (): Promise<Key> => {
-  const { privateKey, publicKey } = await generateKeyPair('RS256', { extractable: true })
+/** Numbers among those of rsa-keys.ts. Providers that run at the same time have other keys. */
+const UNKNOWN_KEY = 3
+const FIRST_KEY = 4
+const EACH = 10
+const PROVIDERS = 2
+let started = 0
+const toKey = async (privateKey: KeyObject): Promise<Key> => {
   const kid = randomUUID()
-  return { kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, use: 'sig', alg: 'RS256' } }
+  return { kid, privateKey, jwk: { ...(await exportJWK(createPublicKey(privateKey))), kid, use: 'sig', alg: 'RS256' } }
 }
 
 const json = (response: ServerResponse, body: object, status = 200): void => {
@@ -83,6 +89,12 @@ const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).to
 
 /** `now` in milliseconds since the epoch. */
 export const startFakeProvider = async (now: () => number = Date.now): Promise<FakeProvider> => {
+  let next = FIRST_KEY + (started % PROVIDERS) * EACH
+  started += 1
+  const newKey = (): Promise<Key> => {
+    next += 1
+    return toKey(rsaKey(next))
+  }
   let key = await newKey()
   const others = [await newKey(), await newKey()]
   let switches: Switches = {}
@@ -98,7 +110,7 @@ export const startFakeProvider = async (now: () => number = Date.now): Promise<F
     if (sign === 'none') return `${encoded({ alg: 'none' })}.${encoded(claims)}.`
     const head = (alg: string) => new SignJWT(claims).setProtectedHeader({ alg, kid: key.kid })
     if (sign === 'shared-secret') return head('HS256').sign(Buffer.from(CLIENT_SECRET))
-    if (sign === 'unknown-key') return head('RS256').sign((await newKey()).privateKey)
+    if (sign === 'unknown-key') return head('RS256').sign(rsaKey(UNKNOWN_KEY))
     if (sign === 'no-kid') return new SignJWT(claims).setProtectedHeader({ alg: 'RS256' }).sign(key.privateKey)
     return head('RS256').sign(key.privateKey)
   }
@@ -158,8 +170,8 @@ export const startFakeProvider = async (now: () => number = Date.now): Promise<F
     get asked() {
       return asked
     },
-    behave(next = {}) {
-      switches = next
+    behave(wanted = {}) {
+      switches = wanted
       asked = []
     },
     async rotate() {

@@ -18,14 +18,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { until } from './until.ts'
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../..', import.meta.url))
+const PACK_MS = 300_000
 const SOURCES = [
   'LICENSE',
   'README.md',
   'CONTRIBUTING.md',
-
   'package.json',
   'tsconfig.json',
   'tsconfig.build.json',
@@ -44,27 +45,50 @@ const pack = async (folder: string): Promise<string> => {
   return join(folder, stdout.trim().split('\n').at(-1)!)
 }
 
-/** Packs once in a run of tests: its files share a folder, which the runner removes. */
-export const packOnce = async (scratch: string): Promise<string> => {
-  const shared = process.env.REFHIR_TEST_RUN
-  const known = shared === undefined ? undefined : join(shared, 'packed.tgz')
-  if (known !== undefined && existsSync(known)) return known
+const packIn = (scratch: string): Promise<string> => {
   const build = join(scratch, 'build')
   mkdirSync(build)
-  const tarball = await pack(build)
-  if (known === undefined) return tarball
-  copyFileSync(tarball, `${known}.${process.pid}`)
-  renameSync(`${known}.${process.pid}`, known)
+  return pack(build)
+}
+
+/** True where this process made the folder, which stands for the work on the package. */
+const begins = (lock: string): boolean => {
+  try {
+    mkdirSync(lock)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Packs once in a run of tests: its files share a folder, which the runner removes. Who comes meanwhile waits. */
+export const packOnce = async (scratch: string): Promise<string> => {
+  const shared = process.env.REFHIR_TEST_RUN
+  if (shared === undefined) return packIn(scratch)
+  const known = join(shared, 'packed.tgz')
+  const lock = `${known}.lock`
+  while (!existsSync(known)) {
+    if (!begins(lock)) {
+      await until(() => existsSync(known) || !existsSync(lock), PACK_MS, 'the package')
+      continue
+    }
+    try {
+      copyFileSync(await packIn(scratch), `${known}.${process.pid}`)
+      renameSync(`${known}.${process.pid}`, known)
+    } finally {
+      rmSync(lock, { recursive: true })
+    }
+  }
   return known
 }
 
 export interface PackedPackage {
   /** Folder whose node_modules hold the dependencies of all copies, which lie below it. */
   readonly path: string
-  /** Unpacks the package as `<folder>/node_modules/refhir`, and returns that path. */
+  /** Puts the package to `<folder>/node_modules/refhir`, and returns that path. Its files are links: replace what you change. */
   install(folder: string): Promise<string>
-  /** Type-checks a source file in the folder against the packages installed there; returns the compiler's messages. */
-  complaints(folder: string, source: string): Promise<string>
+  /** Type-checks source files in the folder against the packages installed there; returns the compiler's messages. */
+  complaints(folder: string, sources: Readonly<Record<string, string>>): Promise<string>
   remove(): void
 }
 
@@ -73,19 +97,23 @@ export const createPackedPackage = async (): Promise<PackedPackage> => {
   const tarball = await packOnce(path)
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
   symlinkSync(join(root, 'node_modules'), join(path, 'node_modules'), 'junction')
+  const unpacked = join(path, 'unpacked')
+  mkdirSync(unpacked)
+  await run('tar', ['-xzf', tarball, '--strip-components=1', '-C', unpacked])
   return {
     path,
     async install(folder) {
       const place = join(path, folder, 'node_modules/refhir')
       mkdirSync(place, { recursive: true })
-      await run('tar', ['-xzf', tarball, '--strip-components=1', '-C', place])
+      await run('cp', ['-al', `${unpacked}/.`, place])
       return place
     },
-    async complaints(folder, source) {
-      const file = join(path, folder, 'typed.mts')
-      writeFileSync(file, source)
+    async complaints(folder, sources) {
+      for (const [name, source] of Object.entries(sources)) writeFileSync(join(path, folder, name), source)
       const options = [
         '--noEmit',
+        '--checkers',
+        '1',
         '--pretty',
         'false',
         '--strict',
@@ -94,7 +122,7 @@ export const createPackedPackage = async (): Promise<PackedPackage> => {
         'nodenext',
         '--types',
         'node',
-        file,
+        ...Object.keys(sources),
       ]
       const checked = run(process.execPath, [compiler, ...options], { cwd: join(path, folder) })
       return checked.then(

@@ -24,17 +24,31 @@ export interface TestServerOptions extends Partial<Omit<KernelOptions, 'log'>> {
   readonly settings?: Record<string, unknown>
   /** Without the writer lease: several of them write into one PostgreSQL at once. */
   readonly together?: boolean
+  /** Of a server with `smart`: it makes its signing keys itself. */
+  readonly makesKeys?: boolean
 }
 
 /** Database, FHIR and probes with the R4 definitions that most tests need. */
 export const basic: readonly AnyPlugin[] = [database, stubDefinitions(), ...fhirPlugins, probes]
 
+/** Where `smart` is among the plugins, it need not make its keys. */
+export const withReadyKeys = async (plugins: readonly AnyPlugin[]): Promise<readonly AnyPlugin[]> => {
+  if (!plugins.some(({ name }) => name === 'smart')) return plugins
+  const { readySigningKeys } = await import('./ready-signing-keys.ts')
+  return plugins.flatMap((one) => (one.name === 'smart' ? [readySigningKeys, one] : [one]))
+}
+
 /** Starts a server on a new database of the chosen kind, unless the settings name one. The caller stops it. */
-export const serverWith = async ({ together = false, ...options }: TestServerOptions = {}): Promise<TestServer> => {
+export const serverWith = async ({
+  together = false,
+  makesKeys = false,
+  ...options
+}: TestServerOptions = {}): Promise<TestServer> => {
   const lines: Record<string, unknown>[] = []
   const stream: DestinationStream = { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) }
-  const own = options.settings?.database === undefined ? await chosenKind.fresh(options.plugins ?? basic) : undefined
-  const plugins = options.plugins ?? basic
+  const given = options.plugins ?? basic
+  const plugins = makesKeys ? given : await withReadyKeys(given)
+  const own = options.settings?.database === undefined ? await chosenKind.fresh(plugins) : undefined
   const kernel = await createKernel({
     ...options,
     plugins: together ? plugins.map((one) => (one === database ? writersTogether : one)) : plugins,

@@ -1,9 +1,10 @@
 /** A server that asks for tokens, and a backend service that gets them. */
-import { createPrivateKey, generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject, randomUUID } from 'node:crypto'
 import type { LightMyRequestResponse } from 'fastify'
 import { exportJWK, SignJWT } from 'jose'
 import limits from '../../plugins/limits/index.ts'
 import smart from '../../plugins/smart/index.ts'
+import { rsaKey } from './rsa-keys.ts'
 import { type AnsweringServer, basic, serverWith, type TestServer, type TestServerOptions } from './server-with.ts'
 
 export const ISSUER = 'https://fhir.example.org/r4'
@@ -67,12 +68,10 @@ export interface SigningKey {
   readonly jwk: Readonly<Record<string, unknown>>
 }
 
-// Made once in a process: an RSA key takes a while.
-const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'pem', type: 'pkcs8' })
+const RS384_KEY = 2 // among those of rsa-keys.ts, of which a server has others
 
 export const signingKey = async (alg: SigningKey['alg'] = 'ES384', kid: string = randomUUID()): Promise<SigningKey> => {
-  const privateKey =
-    alg === 'RS384' ? createPrivateKey(rsa as string) : generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey
+  const privateKey = alg === 'RS384' ? rsaKey(RS384_KEY) : generateKeyPairSync('ec', { namedCurve: 'P-384' }).privateKey
   const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...jwk } = await exportJWK(privateKey)
   return { kid, alg, privateKey, jwk: { ...jwk, kid, alg, use: 'sig' } }
 }

@@ -182,7 +182,7 @@ test('an answer in another form than FHIR JSON and XML is refused, by Accept and
 })
 
 test('a gzip bomb is unpacked no further than the limit, and stacked or unknown codings not at all (row 32)', async () => {
-  const bomb = gzipSync(Buffer.alloc(200 * MEGA, 0x20), { level: 9 })
+  const bomb = gzipSync(Buffer.alloc(100 * MEGA, 0x20), { level: 9 })
   assert.ok(bomb.length < 300_000)
   for (let warm = 0; warm < 2; warm += 1) await encoded(bomb, 'gzip')
   const before = process.memoryUsage()
@@ -212,7 +212,7 @@ test('a gzip bomb is unpacked no further than the limit, and stacked or unknown 
     assertRefused(answer, UNSUPPORTED, encoding.slice(0, 60))
     assert.is(answer.headers['accept-encoding'], 'gzip')
   }
-  const space = Buffer.alloc(200 * MEGA, 0x20)
+  const space = Buffer.alloc(20 * MEGA, 0x20)
   assertRefused(await encoded(brotliCompressSync(space, { params: { 1: 5 } }), 'br'), UNSUPPORTED, 'brotli')
   assertRefused(await encoded(zstdCompressSync(space), 'zstd'), UNSUPPORTED, 'zstd')
   assertRefused(await encoded(deflateSync(space), 'deflate'), UNSUPPORTED, 'deflate')

@@ -132,14 +132,16 @@ test('a callback of another issuer, or without the announced one, is refused bef
       params.append('iss', issuer)
     },
   }
-  provider.behave({ metadata: { authorization_response_iss_parameter_supported: true } })
+  // The server asks for the metadata beside its start, so that the first login may wait for them.
+  const metadata = { authorization_response_iss_parameter_supported: true }
+  provider.behave({ metadata })
   const announced = await loginServer(provider)
   for (const [about, callback] of Object.entries(callbacks)) {
-    provider.behave({ callback })
+    provider.behave({ metadata, callback })
     assert.is(await outcomeOf(announced.go()), 'login-refused', about)
     assert.is(askedFor('/token').length, 0, about)
   }
-  provider.behave({ callback: (params) => params.set('iss', issuer) })
+  provider.behave({ metadata, callback: (params) => params.set('iss', issuer) })
   assert.is(await outcomeOf(announced.go()), 'in')
   await announced.server.stop()
   await refused({ 'wrong, though not announced': { callback: (params) => params.set('iss', 'https://other.test') } })

@@ -85,7 +85,9 @@ test('a secret is found as text, as bytes and in hexadecimal', () => {
 
 test('servers that start at once on one database publish the same keys', async () => {
   const fresh = await postgresKind.fresh()
-  const servers = await Promise.all([1, 2, 3].map(() => smartServer({ settings: fresh.settings, together: true })))
+  const servers = await Promise.all(
+    [1, 2, 3].map(() => smartServer({ settings: fresh.settings, together: true, makesKeys: true })),
+  )
   const bodies = await Promise.all(servers.map(async (server) => (await server.inject('/oauth/jwks')).body))
   assert.is(new Set(bodies).size, 1, bodies.join('\n'))
   assert.is((JSON.parse(bodies[0] as string) as { keys: object[] }).keys.length, 2)

@@ -9,8 +9,8 @@ import { watchHeldMemory } from '../../support/held-memory.ts'
 import { type Clinic, clinicWith } from '../writes/clinic.ts'
 
 const MOST = 3_000 // bytes
-const QUERIES = 2_000
-const WARM_UP = 1_000
+const QUERIES = 800
+const WARM_UP = 400
 const AT_ONCE = 100
 
 const SHAPES: Readonly<Record<string, (at: number) => string>> = {

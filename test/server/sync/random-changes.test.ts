@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { runRandomChanges } from '../../support/random-changes.ts'
 
 test('random changes, Bundles, deletions, rulings and resumes', async () => {
-  const { quiet, deltas, resumed, faults } = await runRandomChanges({ changes: 400, seed: 7 })
+  const { quiet, deltas, resumed, faults } = await runRandomChanges({ changes: 300, seed: 7 })
   assert.equal(faults, [])
   assert.ok(quiet >= 10 && deltas > 200 && resumed > 0, `${quiet} ${deltas} ${resumed}`)
 })

@@ -13,7 +13,7 @@ import type { BoundStatement, StatementResult } from '../../../../plugins/databa
 import { createTransactions } from '../../../../plugins/database/postgres/transactions.ts'
 import { type CommitParticipant, sql, type Transaction } from '../../../../plugins/database/service.ts'
 
-const MAX_ORDERS = 150 // of one set of transactions
+const MAX_ORDERS = 50 // of one set of transactions
 const NEVER_MS = 2 ** 30
 
 const lock = sql('model.lock', 'SELECT ?')
