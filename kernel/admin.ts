@@ -103,7 +103,7 @@ export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEn
           .headers({ ...headers, 'content-type': type, 'cache-control': 'no-store' })
           .send(body)
       } catch (error) {
-        await run.onAudit?.({ request: ctx, interaction, status: toServerError(error).status })
+        await run.onAudit?.({ request: ctx, interaction, status: ctx.recordedStatus(toServerError(error).status) })
         throw error
       }
     },

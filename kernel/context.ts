@@ -4,7 +4,7 @@ import { isIP } from 'node:net'
 import type { Logger } from 'pino'
 import { ANONYMOUS, type Caller } from './caller.ts'
 import { AddressLate, AddressMalformed, RelayMarkLate } from './errors.ts'
-import { type ContextResponse, leaveSignal } from './leave-signal.ts'
+import { CLIENT_LEFT, type ContextResponse, leaveSignal } from './leave-signal.ts'
 import type { OwnUrl } from './own-url.ts'
 import type { OpenBody, RawBody } from './raw-body.ts'
 import type { Upgrade } from './upgrades.ts'
@@ -45,9 +45,7 @@ export interface Interaction {
   readonly type?: string | undefined
   readonly id?: string | undefined
   readonly version?: number | undefined
-  /**
-   * Name of an operation without the `$`, path of an admin endpoint, or step of an authentication: `login`, `token`.
-   */
+  /** Name of an operation without the `$`, path of an admin endpoint, or step of an authentication: `login`, `token`. */
   readonly operation?: string | undefined
   /** Index of the Bundle entry this came from. */
   readonly entry?: number | undefined
@@ -75,9 +73,7 @@ export interface RequestContextInit {
   readonly takesTokenLater?: boolean
   readonly startedAt: number
   readonly log: Logger
-  /**
-   * The response. It emits `close` before `writableFinished` when the client leaves. Null for requests of the server.
-   */
+  /** The response. It emits `close` before `writableFinished` when the client leaves. Null for requests of the server. */
   readonly response: ContextResponse | null
   /** For requests without a response: aborting it cancels their work. */
   readonly signal?: AbortSignal | undefined
@@ -163,6 +159,7 @@ export class RequestContext {
   #log: Logger | undefined
   #vary: string | undefined
   #signal: AbortSignal | undefined
+  #isGone = false
 
   constructor(init: RequestContextInit) {
     this.origin = init.origin ?? 'http'
@@ -273,9 +270,7 @@ export class RequestContext {
     return this.#vary
   }
 
-  /**
-   * A logger that adds this request's id to each line. Created at first use: most requests log nothing of their own.
-   */
+  /** A logger that adds this request's id to each line. Created at first use: most requests log nothing of their own. */
   get log(): Logger {
     this.#log ??= this.#root.child({ request: this.id })
     return this.#log
@@ -287,8 +282,15 @@ export class RequestContext {
    * client that closed only its own side.
    */
   get signal(): AbortSignal {
-    this.#signal ??= leaveSignal(this.#response)
+    this.#signal ??= leaveSignal(this.#response, () => {
+      this.#isGone = true
+    })
     return this.#signal
+  }
+
+  /** The status to record for an answer: 499 for a 503 of cancelled work that nobody gets, because the client has left. */
+  recordedStatus(status: number): number {
+    return status === 503 && this.#isGone ? CLIENT_LEFT : status
   }
 }
 

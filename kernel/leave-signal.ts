@@ -1,23 +1,29 @@
 /** The signal that aborts the work of a request when its client leaves. */
 import type { EventEmitter } from 'node:events'
 
+/** The status that proxies log for a client that left before the answer; never sent. */
+export const CLIENT_LEFT = 499
+
 /** What the context of a request needs of its response. */
 export interface ContextResponse extends EventEmitter {
   readonly writableFinished: boolean
   /** Its connection emits `end` when the client closes its side. */
-  readonly req?: { readonly socket: EventEmitter & { readonly readableEnded?: boolean } }
+  readonly req?: { readonly socket: EventEmitter & { readonly readableEnded?: boolean; readonly writable?: boolean } }
   setHeader(name: string, value: string | readonly string[]): unknown
 }
 
 /**
  * Aborted when the response closes before it is finished, or the client closes its side of the connection. Never, for a
- * request without a response.
+ * request without a response. `gone` is called before, if no byte can reach the client any more.
  */
-export const leaveSignal = (response: ContextResponse | null): AbortSignal => {
+export const leaveSignal = (response: ContextResponse | null, gone: () => void): AbortSignal => {
   const controller = new AbortController()
   if (response === null) return controller.signal
   const socket = response.req?.socket
-  const leave = (): void => controller.abort()
+  const leave = (): void => {
+    if (socket?.writable === false) gone()
+    controller.abort()
+  }
   if (socket?.readableEnded) leave()
   socket?.once('end', leave)
   response.once('close', () => {

@@ -7,8 +7,8 @@ import type { Socket } from 'node:net'
 import type { Clock } from './clock.ts'
 import type { RequestContext } from './context.ts'
 import type { Runners } from './freeze.ts'
+import { CLIENT_LEFT } from './leave-signal.ts'
 
-const CLIENT_LEFT = 499 // proxies log it for a client that left before the answer; never sent
 const SWITCHED = 101 // the route wrote this status itself
 
 /** Bytes of a connection that were counted for its earlier requests. */
@@ -64,7 +64,8 @@ export const createUsageWatch = (
       const { socket } = request
       const began = clock.monotonic()
       const end = (): void => {
-        const status = response.headersSent ? response.statusCode : isTaken(response) ? SWITCHED : CLIENT_LEFT
+        const unsent = (): number => (isTaken(response) ? SWITCHED : CLIENT_LEFT)
+        const status = response.headersSent ? ctx.recordedStatus(response.statusCode) : unsent()
         const isCounted = typeof socket.bytesRead === 'number' && typeof socket.bytesWritten === 'number'
         // An injected request has no connection: only its bodies are counted.
         const { bytesIn, bytesOut } = isCounted

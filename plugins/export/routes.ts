@@ -7,6 +7,7 @@ import type { Database } from '../database/service.ts'
 import type { Resources } from '../fhir/service.ts'
 import {
   auditRefusals,
+  checkParameters,
   emitJobAudit,
   findOwnJob,
   type JobRow,
@@ -49,6 +50,7 @@ const isOver = ({ expires }: JobRow, clock: Clock): boolean => Number(expires) >
 
 const sendStatus = async (parts: ExportRouteParts, { ctx, params }: FastifyRequest, reply: FastifyReply) => {
   const { database, clock, polls } = parts
+  checkParameters(ctx)
   const job = await findOwn(parts, ctx, (params as Addressed['params']).job)
   if (isOver(job, clock)) throw ExportUnknown()
   reply.header('cache-control', 'no-store')
@@ -81,6 +83,7 @@ const acceptsGzip = (header: unknown): boolean =>
 const sendFile = async (parts: ExportRouteParts, request: FastifyRequest, reply: FastifyReply) => {
   const { database, resources, folder, run, clock } = parts
   const { ctx, headers, params, query } = request
+  checkParameters(ctx, ['part'])
   const job = await findOwn(parts, ctx, (params as Addressed['params']).job)
   if (job.state !== 'finished' || isOver(job, clock)) throw ExportUnknown()
   const rows = await database.all<PartRow>(readParts, [job.id])
@@ -109,6 +112,7 @@ const sendFile = async (parts: ExportRouteParts, request: FastifyRequest, reply:
 
 const end = async (parts: ExportRouteParts, { ctx, params }: FastifyRequest, reply: FastifyReply) => {
   const { jobs, run } = parts
+  checkParameters(ctx)
   const { id } = await findOwn(parts, ctx, (params as Addressed['params']).job)
   if (!((await jobs.cancel(id)) || (await jobs.remove(id)))) throw ExportUnknown()
   await emitJobAudit(run, ctx, { operation: 'export-delete' }, 202)

@@ -166,5 +166,5 @@ export const emitRefused = async (
   const { status, extras } = toServerError(error)
   const { hidden, patients } = extras
   const details = patients === undefined ? undefined : { patients: () => patients(request.ownUrl) }
-  await run.onAudit({ request, interaction, status, hidden, details })
+  await run.onAudit({ request, interaction, status: request.recordedStatus(status), hidden, details })
 }

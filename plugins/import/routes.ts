@@ -4,6 +4,7 @@ import type { Clock, Runners } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import {
   auditRefusals,
+  checkParameters,
   emitJobAudit,
   findOwnJob,
   type JobRow,
@@ -43,6 +44,7 @@ const findOwn = async ({ jobs, clock }: ImportRouteParts, { ctx, params }: Fasti
 
 const sendStatus = async (parts: ImportRouteParts, request: FastifyRequest, reply: FastifyReply) => {
   const { database, clock, polls } = parts
+  checkParameters(request.ctx)
   const job = await findOwn(parts, request)
   reply.header('cache-control', 'no-store')
   if (job.state === 'failed') {
@@ -62,6 +64,7 @@ const sendStatus = async (parts: ImportRouteParts, request: FastifyRequest, repl
 }
 
 const sendErrors = async (parts: ImportRouteParts, request: FastifyRequest, reply: FastifyReply) => {
+  checkParameters(request.ctx, ['input'])
   const job = await findOwn(parts, request)
   const { input } = request.query as Addressed['query']
   if (input !== undefined && (typeof input !== 'string' || !/^[1-9]\d{0,8}$/.test(input))) throw ImportInput()
@@ -75,6 +78,7 @@ const sendErrors = async (parts: ImportRouteParts, request: FastifyRequest, repl
 
 const end = async (parts: ImportRouteParts, request: FastifyRequest, reply: FastifyReply) => {
   const { jobs } = parts
+  checkParameters(request.ctx)
   const { id } = await findOwn(parts, request)
   if (!((await jobs.cancel(id)) || (await jobs.remove(id)))) throw ImportUnknown()
   await emitJobAudit(parts.run, request.ctx, { operation: 'import-delete' }, 202)

@@ -1,11 +1,14 @@
 /** What `meter` is told: the bytes of each request as they crossed the connection, once, whoever ends it. */
+import { once } from 'node:events'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import type { Usage } from '../../kernel/index.ts'
+import { defineError, type Usage } from '../../kernel/index.ts'
 import { kernelWith, pluginOf } from '../support/kernel-with.ts'
 import { createManualClock } from '../support/manual-clock.ts'
 import { connectTo } from '../support/raw-client.ts'
 import { until } from '../support/until.ts'
+
+const Cancelled = defineError('house/cancelled', 503, 'timeout', 'The work was cancelled.')
 
 const place = async () => {
   const used: Usage[] = []
@@ -15,6 +18,16 @@ const place = async () => {
     routes((app, _options, done) => {
       app.get('/page/:name', async () => 'page')
       app.post('/echo', async ({ body }) => body)
+      app.route({
+        method: ['GET', 'POST'],
+        url: '/cancelled',
+        handler: async ({ ctx }) => {
+          const cancelled = once(ctx.signal, 'abort')
+          arrived.resolve()
+          await cancelled
+          throw Cancelled()
+        },
+      })
       app.get('/never', () => {
         arrived.resolve()
         return new Promise(() => undefined)
@@ -96,6 +109,36 @@ test('a client that leaves before its answer is charged once, as 499', async () 
   assert.equal(
     used.map(({ status, bytesIn, bytesOut }) => ({ status, bytesIn, bytesOut })),
     [{ status: 499, bytesIn: 32, bytesOut: 0 }],
+  )
+})
+
+test('work that is cancelled because its client has left is charged as 499', async () => {
+  const { kernel, address, used, arrived } = await place()
+  const client = await connectTo(address)
+  client.send(`GET /cancelled HTTP/1.1\r\n${HEAD}`)
+  await arrived
+  client.end()
+  assert.is(await client.closed, '')
+  await until(() => used.length > 0, 5_000, 'the charge')
+  await kernel.stop()
+  assert.equal(
+    used.map(({ status }) => status),
+    [499],
+  )
+})
+
+test('work that is cancelled because its client has closed its side only is answered, and charged as what it got', async () => {
+  const { kernel, address, used, arrived } = await place()
+  const client = await connectTo(address)
+  client.send(`POST /cancelled HTTP/1.1\r\ncontent-length: 0\r\n${HEAD}`)
+  await arrived
+  client.end()
+  assert.match(await client.closed, /^HTTP\/1.1 503 /)
+  await until(() => used.length > 0, 5_000, 'the charge')
+  await kernel.stop()
+  assert.equal(
+    used.map(({ status }) => status),
+    [503],
   )
 })
 

@@ -81,7 +81,9 @@ test(`${TOGETHER} servers with every plugin start together on an empty database,
     metrics: { enabled: true },
   }
   const outcomes = await Promise.allSettled(
-    Array.from({ length: TOGETHER }, () => serverWith({ plugins: firstParty, settings, together: true })),
+    Array.from({ length: TOGETHER }, () =>
+      serverWith({ plugins: firstParty, settings, together: true, makesKeys: true }),
+    ),
   )
   const servers = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
   try {

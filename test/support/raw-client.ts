@@ -7,6 +7,8 @@ export interface RawClient {
   until(text: string): Promise<string>
   /** Everything received, once the server closed the connection. */
   readonly closed: Promise<string>
+  /** Closes this side of the connection. */
+  end(): void
   destroy(): void
 }
 
@@ -46,7 +48,13 @@ export const connectTo = (address: string): Promise<RawClient> => {
   return new Promise((resolve, reject) => {
     socket.once('error', reject)
     socket.once('connect', () =>
-      resolve({ send: (text) => void socket.write(text), until, closed, destroy: () => socket.destroy() }),
+      resolve({
+        send: (text) => void socket.write(text),
+        until,
+        closed,
+        end: () => void socket.end(),
+        destroy: () => socket.destroy(),
+      }),
     )
   })
 }

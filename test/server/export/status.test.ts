@@ -50,6 +50,24 @@ test('K10: while it runs the status is 202 with progress; who asks too fast gets
   await clinic.stop()
 })
 
+test('what status, files and deletion do not know in their query is refused, and nothing is sent or deleted', async () => {
+  const clinic = await exportClinic()
+  await clinic.put(patient('p1'))
+  const job = await clinic.start('/$export?_type=Patient')
+  await clinic.end(job)
+  for (const [method, path] of [
+    ['GET', `${job}?x=1`],
+    ['GET', `${job}/file?prt=2`],
+    ['DELETE', `${job}?x=1`],
+  ] as const) {
+    const refused = await clinic.ask(method, path)
+    assert.is(refused.status, 400, path)
+    isOutcome(refused, 'not-supported')
+  }
+  assert.is((await clinic.ask('GET', `${job}/file?part=1`)).status, 200)
+  await clinic.stop()
+})
+
 test('K11, K12: a finished export answers with its manifest, again and again', async () => {
   const clinic = await exportClinic()
   await clinic.put(patient('p1'), patient('p2'))
