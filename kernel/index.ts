@@ -1,6 +1,6 @@
 /** The kernel's public face: the only file outsiders import. */
 export { type AdminAnswer, type AdminEndpoint, authorizeAdmin, mountAdmin } from './admin.ts'
-export { linkWith, readAdminClass, readAdminNumber, readAdminQuery } from './admin-query.ts'
+export { checkParameters, linkWith, readAdminClass, readAdminNumber, readAdminQuery } from './admin-query.ts'
 export { BUILD } from './build.ts'
 export { type Clock, type Random, systemClock, systemRandom } from './clock.ts'
 export { type CommandContext, commandContext, type Output } from './command.ts'

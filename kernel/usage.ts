@@ -64,8 +64,11 @@ export const createUsageWatch = (
       const { socket } = request
       const began = clock.monotonic()
       const end = (): void => {
-        const unsent = (): number => (isTaken(response) ? SWITCHED : CLIENT_LEFT)
-        const status = response.headersSent ? ctx.recordedStatus(response.statusCode) : unsent()
+        const status = response.headersSent
+          ? ctx.recordedStatus(response.statusCode)
+          : isTaken(response)
+            ? SWITCHED
+            : CLIENT_LEFT
         const isCounted = typeof socket.bytesRead === 'number' && typeof socket.bytesWritten === 'number'
         // An injected request has no connection: only its bodies are counted.
         const { bytesIn, bytesOut } = isCounted

@@ -2,12 +2,11 @@
 import { pipeline } from 'node:stream'
 import { createGzip } from 'node:zlib'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
-import type { Clock, RequestContext, Runners } from '../../kernel/index.ts'
+import { type Clock, checkParameters, type RequestContext, type Runners } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import type { Resources } from '../fhir/service.ts'
 import {
   auditRefusals,
-  checkParameters,
   emitJobAudit,
   findOwnJob,
   type JobRow,

@@ -1,10 +1,9 @@
 /** /import/{job} and /import/{job}/errors. */
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
-import type { Clock, Runners } from '../../kernel/index.ts'
+import { type Clock, checkParameters, type Runners } from '../../kernel/index.ts'
 import type { Database } from '../database/service.ts'
 import {
   auditRefusals,
-  checkParameters,
   emitJobAudit,
   findOwnJob,
   type JobRow,

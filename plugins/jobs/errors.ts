@@ -10,9 +10,3 @@ export const JobsInUse = defineError(
   'Another process has %s open; ask it with DELETE, or stop it first.',
 )
 export const JobEnded = defineError('jobs/ended', 409, 'conflict', 'The job %s is %s already.')
-export const JobParameter = defineError(
-  'jobs/parameter',
-  400,
-  'not-supported',
-  '%s has no parameter "%s"; it takes %s.',
-)

@@ -8,7 +8,6 @@ import type { JobRow } from './tables.ts'
 
 export { auditRefusals } from './audit-refusals.ts'
 export { begunAnswer } from './begun-answer.ts'
-export { checkParameters } from './check-parameters.ts'
 export { emitJobAudit } from './emit-job-audit.ts'
 export { JobUnknown } from './errors.ts'
 export { findOwnJob } from './find-own-job.ts'

@@ -100,7 +100,7 @@ const copy = (instruction: Instruction, target: string, workdir: string): void =
 const { packages: locked } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
   readonly packages: Readonly<Record<string, { readonly dev?: boolean; readonly link?: boolean }>>
 }
-/** What npm removes again without that the build needed it: of these its manifest is enough. */
+/** True of a package that npm removes again and the build does not need: its manifest is enough. */
 const isUnused = (name: string): boolean => {
   const { dev = false, link = false } = locked[`node_modules/${name}`] ?? {}
   return dev && !link && !/typescript|^@types\/|^node-/.test(name)

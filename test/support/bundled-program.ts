@@ -2,14 +2,12 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { runPath } from './run-file.ts'
 
 export const BUNDLED = ['child-server', 'importing-process'] as const
 
 /** Undefined outside of a run of `test/run.ts`. */
-export const folderOfPrograms = (): string | undefined => {
-  const run = process.env.REFHIR_TEST_RUN
-  return run === undefined ? undefined : join(run, 'programs')
-}
+export const folderOfPrograms = (): string | undefined => runPath('programs')
 
 /** Returns the path of the file to start. A run of few files makes no bundles. */
 export const bundledProgram = (name: (typeof BUNDLED)[number]): string => {

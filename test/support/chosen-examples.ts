@@ -3,13 +3,14 @@
  * with each escape, a whole number and a fraction, an array of one, of several and with gaps, a resource contained or in a
  * Bundle. Each extension is in it as well. Tests that read examples leave the others to `ALL_EXAMPLES=1`.
  */
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { REPEATING } from './repeating-bundles.ts'
+import { readRunFile, writeRunFile } from './run-file.ts'
 import { examplesFolder } from './stub-definitions.ts'
 
 /** The processes of one run share the names here: choosing them takes a second. */
-const CHOSEN = process.env.REFHIR_TEST_RUN && join(process.env.REFHIR_TEST_RUN, 'chosen-examples.json')
+const CHOSEN = 'chosen-examples.json'
 
 /** An element that was seen: the shapes it had, and what was seen in it. */
 interface Seen {
@@ -90,12 +91,10 @@ const choose = (): Chosen => {
 }
 
 const read = (): Chosen => {
-  if (CHOSEN !== undefined && existsSync(CHOSEN)) return JSON.parse(readFileSync(CHOSEN, 'utf8'))
+  const before = readRunFile(CHOSEN)
+  if (before !== undefined) return JSON.parse(before)
   const made = choose()
-  if (CHOSEN !== undefined) {
-    writeFileSync(`${CHOSEN}.${process.pid}`, JSON.stringify(made))
-    renameSync(`${CHOSEN}.${process.pid}`, CHOSEN)
-  }
+  writeRunFile(CHOSEN, JSON.stringify(made))
   return made
 }
 

@@ -4,9 +4,8 @@
  * a server that is started again does.
  */
 import { hash } from 'node:crypto'
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { type Database, sql } from '../../plugins/database/service.ts'
+import { readRunFile, writeRunFile } from './run-file.ts'
 
 interface CatalogRow {
   readonly fingerprint: string
@@ -23,15 +22,10 @@ const insert = sql(
 
 const known = new Map<string, readonly CatalogRow[]>()
 
-/** The processes of one run share a folder, which the runner removes. */
-const fileOf = (key: string): string | undefined => {
-  const folder = process.env.REFHIR_TEST_RUN
-  return folder === undefined ? undefined : join(folder, `catalog-${hash('sha256', key)}.json`)
-}
+const fileOf = (key: string): string => `catalog-${hash('sha256', key)}.json`
 
 const rowsOf = (key: string): readonly CatalogRow[] => {
-  const file = fileOf(key)
-  const rows = known.get(key) ?? (file !== undefined && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : [])
+  const rows = known.get(key) ?? (JSON.parse(readRunFile(fileOf(key)) ?? '[]') as readonly CatalogRow[])
   if (rows.length > 0) known.set(key, rows)
   return rows
 }
@@ -54,8 +48,5 @@ export const keepCompiledCatalog = async (database: Database, key: string, finge
   if (names.filter(isOwn).length <= rowsOf(key).length) return
   const own = (await database.all<CatalogRow>(readRows, [])).filter(isOwn)
   known.set(key, own)
-  const file = fileOf(key)
-  if (file === undefined) return
-  writeFileSync(`${file}.${process.pid}`, JSON.stringify(own))
-  renameSync(`${file}.${process.pid}`, file)
+  writeRunFile(fileOf(key), JSON.stringify(own))
 }

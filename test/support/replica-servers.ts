@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { chosenKind, type FreshDatabase } from './database-kinds.ts'
 import { namedPlugins } from './named-plugins.ts'
-import { type ServerHere, serveHere } from './serve-here.ts'
+import { serveHere } from './serve-here.ts'
 import { type SpawnedServer, type SpawnOptions, spawnServer } from './spawn-server.ts'
 import { until } from './until.ts'
 
@@ -43,34 +43,22 @@ const placeOf = (fresh: FreshDatabase, { url = urlOf(fresh) }: RoleOptions) => (
   database: { kind: 'postgres', postgres_url: url },
 })
 
-const startAs = (fresh: FreshDatabase, cluster: Cluster, options: RoleOptions): Promise<SpawnedServer> =>
-  spawnServer(placeOf(fresh, options), { ...inRole(cluster, options), isEarly: options.isEarly ?? false })
+/** Functions that start a server in each role, in a process of its own or in that of the test. */
+const rolesOf = <Server>(start: (place: ReturnType<typeof placeOf>, options: SpawnOptions) => Promise<Server>) => {
+  const startAs = (fresh: FreshDatabase, cluster: Cluster, options: RoleOptions): Promise<Server> =>
+    start(placeOf(fresh, options), { ...inRole(cluster, options), isEarly: options.isEarly ?? false })
+  return {
+    primary: (fresh: FreshDatabase, options: RoleOptions = {}) => startAs(fresh, { role: 'primary' }, options),
+    /** It waits for the lease of a primary. */
+    standby: (fresh: FreshDatabase, options: RoleOptions = {}) =>
+      startAs(fresh, { role: 'standby' }, { ...options, isEarly: true }),
+    replica: (fresh: FreshDatabase, primaryUrl: string, options: RoleOptions = {}) =>
+      startAs(fresh, { role: 'replica', primary_url: primaryUrl }, options),
+  }
+}
 
-export const startPrimary = (fresh: FreshDatabase, options: RoleOptions = {}): Promise<SpawnedServer> =>
-  startAs(fresh, { role: 'primary' }, options)
-
-/** It waits for the lease of a primary. */
-export const startStandby = (fresh: FreshDatabase, options: RoleOptions = {}): Promise<SpawnedServer> =>
-  startAs(fresh, { role: 'standby' }, { ...options, isEarly: true })
-
-export const startReplica = (
-  fresh: FreshDatabase,
-  primaryUrl: string,
-  options: RoleOptions = {},
-): Promise<SpawnedServer> => startAs(fresh, { role: 'replica', primary_url: primaryUrl }, options)
-
-const serveAs = (fresh: FreshDatabase, cluster: Cluster, options: RoleOptions): Promise<ServerHere> =>
-  serveHere(placeOf(fresh, options), { ...inRole(cluster, options), isEarly: options.isEarly ?? false })
-
-export const primaryHere = (fresh: FreshDatabase, options: RoleOptions = {}): Promise<ServerHere> =>
-  serveAs(fresh, { role: 'primary' }, options)
-
-/** It waits for the lease of a primary. */
-export const standbyHere = (fresh: FreshDatabase, options: RoleOptions = {}): Promise<ServerHere> =>
-  serveAs(fresh, { role: 'standby' }, { ...options, isEarly: true })
-
-export const replicaHere = (fresh: FreshDatabase, primaryUrl: string, options: RoleOptions = {}): Promise<ServerHere> =>
-  serveAs(fresh, { role: 'replica', primary_url: primaryUrl }, options)
+export const { primary: startPrimary, standby: startStandby, replica: startReplica } = rolesOf(spawnServer)
+export const { primary: primaryHere, standby: standbyHere, replica: replicaHere } = rolesOf(serveHere)
 
 /** `ok`, or what /readyz says is missing. */
 export const reasonOf = async ({ base }: Pick<SpawnedServer, 'base'>): Promise<string> => {

@@ -1,11 +1,12 @@
 /** The Definitions service, read directly from hl7.fhir.r4.examples, without an installation or a database. */
-import { existsSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { type AnyPlugin, definePlugin } from '../../kernel/index.ts'
 import { Database } from '../../plugins/database/service.ts'
 import { type Definition, DefinitionNames, Definitions } from '../../plugins/packages/service.ts'
 import { keepCompiledCatalog, putCompiledCatalog } from './compiled-catalogs.ts'
+import { readRunFile, writeRunFile } from './run-file.ts'
 
 export const examplesFolder = dirname(createRequire(import.meta.url).resolve('hl7.fhir.r4.examples/package.json'))
 
@@ -17,7 +18,7 @@ interface Named {
 }
 
 /** The processes of one run share the names of definitions here: reading and parsing all 4,400 takes 0.4 s of CPU time. */
-const NAMES = process.env.REFHIR_TEST_RUN && join(process.env.REFHIR_TEST_RUN, 'definition-names.json')
+const NAMES = 'definition-names.json'
 /** When the package was installed, to those who ask. */
 const INSTALLED = Date.UTC(2026, 0, 1)
 let files: readonly string[] | undefined
@@ -26,17 +27,12 @@ let names: Map<string, Named> | undefined
 const definitions = new Map<string, Definition>()
 
 const readText = (name: string): string => readFileSync(join(examplesFolder, name), 'utf8')
-const readNames = (): Record<string, Named> =>
-  NAMES !== undefined && existsSync(NAMES) ? JSON.parse(readFileSync(NAMES, 'utf8')) : {}
+const readNames = (): Record<string, Named> => JSON.parse(readRunFile(NAMES) ?? '{}')
 const knownNames = (): Map<string, Named> => {
   names ??= new Map(Object.entries(readNames()))
   return names
 }
-const keepNames = (): void => {
-  if (NAMES === undefined) return
-  writeFileSync(`${NAMES}.${process.pid}`, JSON.stringify(Object.fromEntries(knownNames())))
-  renameSync(`${NAMES}.${process.pid}`, NAMES)
-}
+const keepNames = (): void => writeRunFile(NAMES, JSON.stringify(Object.fromEntries(knownNames())))
 
 const readNamed = (name: string): Named => {
   const { id, url, version } = JSON.parse(readText(name)) as Named

@@ -47,12 +47,6 @@ export const whenFailed = async ({ failed }: ServerHere): Promise<void> => {
   if (code !== RESTART) throw new Error(`it failed with ${code}`)
 }
 
-/** Resolves when it has ended with 75; rejects when it ends otherwise, or not. */
-export const whenReplaced = async ({ child }: SpawnedServer): Promise<void> => {
-  await until(() => child.exitCode !== null || child.signalCode !== null, END_MS, 'the former holder to end')
-  if (child.exitCode !== RESTART) throw new Error(`it ended with ${child.exitCode ?? child.signalCode}`)
-}
-
 export const startWriterPair = async (): Promise<WriterPair> => {
   const fresh = await chosenKind.fresh(basic)
   const url = new URL(urlOf(fresh))

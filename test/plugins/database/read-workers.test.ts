@@ -9,7 +9,7 @@ import { createReadWorkers } from '../../../plugins/database/sqlite/read-workers
 import { temporaryFolder } from '../../support/database-kinds.ts'
 
 const folder = temporaryFolder()
-const path = join(folder.path, 'lane.sqlite')
+const path = join(folder.path, 'readers.sqlite')
 test.before(() => {
   const handle = new BetterSqlite(path)
   handle.exec('CREATE TABLE t (n integer); INSERT INTO t VALUES (1), (2), (3)')
@@ -24,14 +24,14 @@ const long = sql(
 )
 
 test('a query cancelled just as its answer arrives leaves the ones behind it alone', async () => {
-  const lane = createReadWorkers(path, 1, 2_048)
+  const workers = createReadWorkers(path, 1, 2_048)
   let cancelled = 0
   for (let turn = 0; turn < 30; turn += 1) {
     const controller = new AbortController()
-    const first = lane.all(short, [], controller.signal).catch(() => {
+    const first = workers.all(short, [], controller.signal).catch(() => {
       cancelled += 1
     })
-    const others = [lane.all<{ n: number }>(short, []), lane.all<{ n: number }>(short, [])]
+    const others = [workers.all<{ n: number }>(short, []), workers.all<{ n: number }>(short, [])]
     // At another moment each time, some of them between the answer's leaving the thread and its arrival here.
     const until = performance.now() + (turn % 20) * 0.1 + (turn === 0 ? 100 : 0)
     while (performance.now() < until);
@@ -40,34 +40,34 @@ test('a query cancelled just as its answer arrives leaves the ones behind it alo
     for (const rows of await Promise.all(others)) assert.equal(rows, [{ n: 1 }, { n: 2 }, { n: 3 }])
   }
   assert.ok(cancelled > 0)
-  await lane.close()
+  await workers.close()
 })
 
 test('a query that has ended leaves no listener on its signal, which would keep its rows in memory', async () => {
-  const lane = createReadWorkers(path, 1, 2_048)
+  const workers = createReadWorkers(path, 1, 2_048)
   const { signal } = new AbortController()
   const listeners = (): number => getEventListeners(signal, 'abort').length
-  const running = lane.all(short, [], signal)
+  const running = workers.all(short, [], signal)
   assert.is(listeners(), 1)
   await running
   assert.is(listeners(), 0)
-  await lane.all(sql('test.bad', 'SELECT n FROM nothing'), [], signal).catch(() => undefined)
+  await workers.all(sql('test.bad', 'SELECT n FROM nothing'), [], signal).catch(() => undefined)
   assert.is(listeners(), 0)
-  await lane.close()
+  await workers.close()
 })
 
 test('a cancelled query lets its thread go at once and the next one starts another', async () => {
-  const lane = createReadWorkers(path, 1, 2_048)
+  const workers = createReadWorkers(path, 1, 2_048)
   const controller = new AbortController()
-  const first = lane.all(long, [], controller.signal).then(
+  const first = workers.all(long, [], controller.signal).then(
     () => 'done',
     (error: { key: string }) => error.key,
   )
-  const next = lane.all<{ n: number }>(short, [])
+  const next = workers.all<{ n: number }>(short, [])
   controller.abort()
   assert.is(await first, 'database/query-cancelled')
   assert.is((await next).length, 3)
-  await lane.close()
+  await workers.close()
 })
 
 test.run()

@@ -79,13 +79,13 @@ test(`killed ${ROUNDS} times during concurrent writes, the trail has every chang
       assert.is(verdict.ok, true, JSON.stringify(verdict))
       assert.ok(verdict.checked >= known.size)
       const lines = await (await fetch(`${base}/_audit?action=C,U&outcome=0&_format=ndjson`)).text()
-      const told = new Set(
+      const audited = new Set(
         lines
           .trimEnd()
           .split('\n')
           .map((line) => (JSON.parse(line) as Event).entity.find(({ role }) => role?.code === '4')?.what?.reference),
       )
-      for (const one of known) assert.ok(told.has(one), `${one} was acknowledged`)
+      for (const one of known) assert.ok(audited.has(one), `${one} was acknowledged`)
     },
     options,
   )

@@ -91,8 +91,8 @@ test('what is wrong with the parameters or headers of an interaction is a refusa
     const last = (await refusedSince()).at(-1)
     assert.is(last === undefined ? '' : lineOf(last), line, `${method} ${url}`)
   }
-  const told = await refusedSince()
-  assert.is(told.length, MALFORMED.length)
+  const events = await refusedSince()
+  assert.is(events.length, MALFORMED.length)
 })
 
 for (const type of ['batch', 'transaction'])

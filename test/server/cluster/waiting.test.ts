@@ -62,11 +62,11 @@ for (const kind of [sqliteKind, postgresKind]) {
     started.push(server)
     return server
   }
-  /** Who writes, and who waits: one test leaves them to the next one. */
+  /** The server that writes, and those that wait. Each test leaves them to the next one. */
   let holder: SpawnedServer
   let others: SpawnedServer[] = []
   const ids: string[] = []
-  /** Of those that wait: the one that has taken over, which holds the lease from now on. */
+  /** Waits until one of the others has taken over, and makes it the holder. Resolves to the milliseconds it took. */
   const nextHolder = async (ms: number): Promise<number> => {
     const from = performance.now()
     await until(async () => (await Promise.all(others.map(ready))).includes(true), ms, 'one to be ready')

@@ -130,7 +130,7 @@ for (const kind of [sqliteKind, postgresKind])
       assert.equal(await contentOf(server, manifest), undisturbed)
       await end(server, job)
     }
-    // Of a server that ended by itself the last test asks the same.
+    // The last test asks the same of a server that ended by itself.
     assert.equal(await contentOf(server, await whenEnded(server, whole)), undisturbed)
     await server.kill()
     await place.remove()

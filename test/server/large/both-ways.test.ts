@@ -20,8 +20,8 @@ const sameRows = () => servers.sameRows()
 
 const files = readdirSync(examplesFolder).filter((name) => /^[A-Z].*\.json$/.test(name))
 /**
- * Of each type of example the largest of those that are not too large, which have more of its elements than others have.
- * What a thread finds in a body does not depend on the database: on PostgreSQL a part of them shows how it is written there.
+ * The test takes the largest examples of each type that are not too large, because they have more elements than others.
+ * A thread finds the same in a body whatever the database is, so a part of them shows how PostgreSQL stores it.
  */
 const EACH = chosenKind.name === 'postgres' ? 1 : 4
 const MAX_BYTES = 50_000

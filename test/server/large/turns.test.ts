@@ -19,7 +19,7 @@ test('the resource that large ones refer to is stored', async () => {
 })
 
 const all = largeBodies(SIZES, 'stored')
-/** What is refused, tried only, or differs in how a thread reads it does not depend on the database. */
+/** These bodies are refused, only validated, or differ in how a thread reads them, so the database makes no difference. */
 const ONCE = ['collection that is broken', 'QuestionnaireResponse, nested', '$validate']
 const bodies = chosenKind.name === 'postgres' ? all.filter(({ name }) => !ONCE.includes(name)) : all
 const collection = bodies.find(({ name }) => name === 'collection') as LargeBody

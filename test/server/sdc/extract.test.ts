@@ -243,7 +243,7 @@ test('an id makes an update, a single create is returned alone', async () => {
   assert.equal(bundle.entry[0].request, { method: 'PUT', url: 'Patient/p1' })
   const alone = await extracted(response('update', [born]))
   assert.equal(alone, { resourceType: 'Patient', birthDate: '1974-12-25' })
-  // What JSON allows among items and answers, and FHIR does not.
+  // JSON allows null among items and answers, and FHIR does not.
   const none = null as unknown as Json
   for (const items of [
     [none, born, 'born'],

@@ -304,7 +304,7 @@ const searchAll = async (
     const link = bundle.link.find((one: any) => one.relation === 'next')?.url
     next = link === undefined ? undefined : link.slice(link.indexOf('/', 8))
   }
-  // What is included stands on each page that refers to it.
+  // An included resource is on each page that refers to it.
   return { status: 200, matches, others: [...new Set(others)].sort(), total }
 }
 
@@ -325,7 +325,7 @@ test('without a ruling each search is answered', async () => {
 
 let cells = 0
 for (const [at, { name, restrictions: imposed, allows }] of cases.entries()) {
-  // Where a page ends does not depend on the ruling: every third one is asked page by page.
+  // The ruling does not decide where a page ends, so every third search is asked page by page.
   const count = at % 3 === 0 ? FEW : MORE
   // On PostgreSQL half of the searches under each ruling, the other half under the next.
   const isAsked = (_url: string, nth: number): boolean => chosenKind.name !== 'postgres' || nth % 2 === at % 2

@@ -1,5 +1,5 @@
 // database: memory
-/** Whose data a resource is, told from its text: as from the parsed resource, on R4 examples and on made ones. */
+/** The text of a resource names the same patients as the parsed resource does, for R4 examples and for made ones. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
