@@ -124,17 +124,27 @@ export class StoredVersion {
   /** The version as hooks get it. `json` is a getter, which decompresses the text when a hook reads it. */
   toFact(): ResourceVersion {
     const { type, id, version, lastUpdated, deleted } = this
-    const stored = this
-    if (deleted) return { type, id, version, lastUpdated }
-    return {
-      type,
-      id,
-      version,
-      lastUpdated,
-      get json() {
-        return stored.text
-      },
-    }
+    return deleted ? { type, id, version, lastUpdated } : new VersionFact(this)
+  }
+}
+
+class VersionFact implements ResourceVersion {
+  readonly #stored: StoredVersion
+  readonly type: string
+  readonly id: string
+  readonly version: number
+  readonly lastUpdated: number
+
+  constructor(stored: StoredVersion) {
+    this.#stored = stored
+    this.type = stored.type
+    this.id = stored.id
+    this.version = stored.version
+    this.lastUpdated = stored.lastUpdated
+  }
+
+  get json(): string {
+    return this.#stored.text
   }
 }
 

@@ -1,7 +1,7 @@
 /** Checks a resource before its transaction: the validation, the checks of other plugins, then the caller's access. */
 import type { Interaction, Issue, RequestContext } from '../../../kernel/index.ts'
 import type { References } from '../../search/service.ts'
-import type { WriteCheck, WriteGuard } from '../../storage/service.ts'
+import type { WriteCheck, WriteCheckInput, WriteGuard } from '../../storage/service.ts'
 import type { Validator } from '../../validation/service.ts'
 import { issuesFound } from '../large/findings.ts'
 import type { Prefer } from '../presentation/presentation-parameters.ts'
@@ -42,6 +42,30 @@ export type CheckContent = (
   check: ContentCheck,
 ) => undefined | Promise<void>
 
+class CheckInput implements WriteCheckInput {
+  readonly request: RequestContext
+  readonly interaction: Interaction
+  readonly resource: IncomingResource['resource']
+  readonly #sent: IncomingResource['sent']
+
+  constructor(
+    request: RequestContext,
+    interaction: Interaction,
+    resource: IncomingResource['resource'],
+    sent: IncomingResource['sent'],
+  ) {
+    this.request = request
+    this.interaction = interaction
+    this.resource = resource
+    this.#sent = sent
+  }
+
+  /** The text of a large body is decoded only for a check that reads it. */
+  get text(): string {
+    return this.#sent.text
+  }
+}
+
 export interface CheckContentParts {
   /** Undefined when no plugin validates. */
   readonly validator: Validator | undefined
@@ -63,16 +87,7 @@ export const createCheckContent =
       })
     for (const check of checks)
       if (check.checkContent !== undefined && (check.type === undefined || check.type === resource.resourceType))
-        all = then(all, () =>
-          check.checkContent?.({
-            request,
-            interaction,
-            resource,
-            get text() {
-              return sent.text
-            },
-          }),
-        )
+        all = then(all, () => check.checkContent?.(new CheckInput(request, interaction, resource, sent)))
     if (guard.restricts)
       all = then(all, () => {
         guard.content(id, resource)

@@ -63,42 +63,56 @@ export const slotsOf = ({ text, members }: Pick<ParsedResource, 'text' | 'member
   return { places, kept }
 }
 
-/** `text` is called by `fixed` and `fill` only, since it may have to decode a large body. */
-export const templateOf = ({ places, kept }: Slots, text: () => string): ResourceTemplate => {
-  const valueAt = ({ hasId, hasMeta, isInserted }: Slot, id: string, version: number, lastUpdated: string): string => {
+/** The text around the places: one part more than there are places. */
+const splitAt = (whole: string, places: readonly Slot[]): readonly string[] => {
+  const parts: string[] = []
+  let at = 0
+  for (const { start, end } of places) {
+    parts.push(whole.slice(at, start))
+    at = end
+  }
+  parts.push(whole.slice(at))
+  return parts
+}
+
+class TextTemplate implements ResourceTemplate {
+  readonly #slots: Slots
+  readonly #text: () => string
+  #fixed: readonly string[] | undefined
+
+  constructor(slots: Slots, text: () => string) {
+    this.#slots = slots
+    this.#text = text
+  }
+
+  get fixed(): readonly string[] {
+    this.#fixed ??= splitAt(this.#text(), this.#slots.places)
+    return this.#fixed
+  }
+
+  values(id: string, version: number, lastUpdated: string): readonly string[] {
+    return this.#slots.places.map((one) => this.#valueAt(one, id, version, lastUpdated))
+  }
+
+  fill(id: string, version: number, lastUpdated: string): string {
+    const { places } = this.#slots
+    const parts = this.fixed
+    let out = ''
+    for (let n = 0; n < places.length; n += 1)
+      out += parts[n] + this.#valueAt(places[n] as Slot, id, version, lastUpdated)
+    return out + parts[places.length]
+  }
+
+  #valueAt({ hasId, hasMeta, isInserted }: Slot, id: string, version: number, lastUpdated: string): string {
     const own = hasId ? `${isInserted ? ',"id":' : ''}${JSON.stringify(id)}` : ''
     if (!hasMeta) return own
-    return `${own}${isInserted ? ',"meta":' : ''}{"versionId":"${version}","lastUpdated":"${lastUpdated}"${kept}}`
-  }
-  const split = (): readonly string[] => {
-    const whole = text()
-    const parts: string[] = []
-    let at = 0
-    for (const { start, end } of places) {
-      parts.push(whole.slice(at, start))
-      at = end
-    }
-    parts.push(whole.slice(at))
-    return parts
-  }
-  let fixed: readonly string[] | undefined
-  const fixedParts = (): readonly string[] => {
-    fixed ??= split()
-    return fixed
-  }
-  return {
-    get fixed() {
-      return fixedParts()
-    },
-    values: (id, version, lastUpdated) => places.map((one) => valueAt(one, id, version, lastUpdated)),
-    fill(id, version, lastUpdated) {
-      const parts = fixedParts()
-      let out = ''
-      for (let n = 0; n < places.length; n += 1) out += parts[n] + valueAt(places[n] as Slot, id, version, lastUpdated)
-      return out + parts[places.length]
-    },
+    const before = isInserted ? ',"meta":' : ''
+    return `${own}${before}{"versionId":"${version}","lastUpdated":"${lastUpdated}"${this.#slots.kept}}`
   }
 }
+
+/** `text` is called by `fixed` and `fill` only, since it may have to decode a large body. */
+export const templateOf = (slots: Slots, text: () => string): ResourceTemplate => new TextTemplate(slots, text)
 
 /** Throws 400 if meta is not an object. */
 export const toResourceTemplate = (read: Pick<ParsedResource, 'text' | 'members'>): ResourceTemplate =>
