@@ -3,6 +3,9 @@
  * (execve: same id, same terminal, same signals), before anything is loaded; it takes some 30 ms.
  *
  * - V8 lets its young generation grow to 128 MB. With 32 MB requests are as fast.
+ * - V8 discards the bytecode of functions that were not called lately when it collects to return memory, as a server does once
+ *   it is idle after its start. The first requests then run on code that is compiled again, and stay slower by a tenth. What is
+ *   discarded is less than a megabyte.
  * - glibc raises the size from which it asks the system for memory of its own (mmap) whenever such memory is freed. The many
  *   buffers of 64 KiB, of sockets and files, then lie among smaller ones, and free memory between them is not given back:
  *   100 MB after an installation. A size that is set is not raised.
@@ -11,6 +14,7 @@
  * https://sourceware.org/glibc/manual/latest/html_node/Malloc-Tunable-Parameters.html
  */
 const YOUNG = '--max-semi-space-size=16' // MB; the young generation has two
+const KEEP_BYTECODE = '--no-flush-bytecode'
 
 const ALLOCATOR = {
   MALLOC_MMAP_THRESHOLD_: '65536',
@@ -37,7 +41,7 @@ export const memoryArguments = ({ argv, execArgv, env, platform, execve, connect
   if (SIZES_YOUNG.test(given) || !isLong(argv.slice(2))) return undefined
   const bin = new URL('./bin.js', import.meta.url)
   return {
-    args: [...execArgv, YOUNG, decodeURIComponent(bin.pathname), ...argv.slice(2)],
+    args: [...execArgv, YOUNG, KEEP_BYTECODE, decodeURIComponent(bin.pathname), ...argv.slice(2)],
     environment: { ...ALLOCATOR, ...env },
   }
 }
