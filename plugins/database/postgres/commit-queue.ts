@@ -95,7 +95,7 @@ export const createCommitQueue = ({ now, flush }: CommitQueueOptions): CommitQue
     behind -= 1
     try {
       const open = take()
-      const needNot = mayWait() && !open.publishes()
+      const needNot = mayWait() && !open.publishes
       const isAsynchronous =
         needNot ||
         (behind > 0 && relaxed.length < MAX_ASYNCHRONOUS && (relaxed.length === 0 || now() - since < ASYNCHRONOUS_MS))

@@ -121,7 +121,7 @@ export const createPostgresGroupCommit = (options: GroupCommitOptions): GroupCom
       void settle(members, durable)
     } catch (error) {
       await opened?.rollback()
-      const failure = opened?.failure()
+      const failure = opened?.failure
       if (again === undefined && !isUnfit(failure) && isRetryable(failure, 1)) return commitSome(lease, members)
       fail(members, isRefusal(failure) ? new RolledBackByGroup() : error, opened?.ending.isInDoubt === true)
     }

@@ -17,37 +17,28 @@ export interface HeldStatements {
   take(): readonly BoundStatement[]
 }
 
-class StatementList implements HeldStatements {
-  #steps: BoundStatement[]
-  #bytes = 0
-
-  constructor(first: readonly BoundStatement[]) {
-    this.#steps = [...first]
-  }
-
-  get steps(): readonly BoundStatement[] {
-    return this.#steps
-  }
-
-  get bytes(): number {
-    return this.#bytes
-  }
-
-  get isFull(): boolean {
-    return this.#steps.length >= MAX_STEPS || this.#bytes >= MAX_BYTES
-  }
-
-  add(statement: Sql, params: readonly SqlParam[]): void {
-    this.#steps.push({ statement, params })
-    for (const param of params) this.#bytes += param === null || typeof param === 'number' ? 8 : param.length
-  }
-
-  take(): readonly BoundStatement[] {
-    const taken = this.#steps
-    this.#steps = []
-    this.#bytes = 0
-    return taken
+export const createHeldStatements = (first: readonly BoundStatement[]): HeldStatements => {
+  let steps: BoundStatement[] = [...first]
+  let bytes = 0
+  return {
+    get steps() {
+      return steps
+    },
+    get bytes() {
+      return bytes
+    },
+    get isFull() {
+      return steps.length >= MAX_STEPS || bytes >= MAX_BYTES
+    },
+    add(statement, params) {
+      steps.push({ statement, params })
+      for (const param of params) bytes += param === null || typeof param === 'number' ? 8 : param.length
+    },
+    take() {
+      const taken = steps
+      steps = []
+      bytes = 0
+      return taken
+    },
   }
 }
-
-export const createHeldStatements = (first: readonly BoundStatement[]): HeldStatements => new StatementList(first)

@@ -50,7 +50,7 @@ export interface OpenTransaction {
   /** COMMIT does not wait for the disk. */
   relax(): void
   /** Whether it publishes something: then the disk has to be waited for, by this COMMIT or by a later one. */
-  publishes(): boolean
+  readonly publishes: boolean
   /** Resolves after COMMIT returned. Throws CommitUnknown when the connection was lost meanwhile. */
   commit(): Promise<void>
   /** Rolls back and releases the session; never throws. */
@@ -58,9 +58,9 @@ export interface OpenTransaction {
   /** Releases the session, if there is one. */
   release(): void
   /** The error of the first statement that failed: from then on the transaction can only be rolled back. */
-  failure(): unknown
+  readonly failure: unknown
   /** True when a check was added by `assertOptimistically`. */
-  hasAssertion(): boolean
+  readonly hasAssertion: boolean
 }
 
 export interface OpenTransactionParts {
@@ -185,7 +185,9 @@ export const openTransaction = ({
       isRelaxed = true
       holdBack(useAsynchronousCommit, [])
     },
-    publishes: () => published.length > 0,
+    get publishes() {
+      return published.length > 0
+    },
     async commit() {
       hasEnded = true
       const close = () => (hasWritten ? fence?.close(published) : undefined)
@@ -196,7 +198,11 @@ export const openTransaction = ({
       return rollBackTransaction(borrowed, sender, send)
     },
     release: () => borrowed.release(),
-    failure: () => sender.failure,
-    hasAssertion: () => hasAssertion,
+    get failure() {
+      return sender.failure
+    },
+    get hasAssertion() {
+      return hasAssertion
+    },
   }
 }

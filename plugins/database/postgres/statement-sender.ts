@@ -24,40 +24,44 @@ export interface StatementSenderParts {
   readonly beginning: Sql
 }
 
-class GroupSender implements StatementSender {
-  readonly #parts: StatementSenderParts
-  hasBegun = false
-  failure: unknown
-  answered: Promise<unknown> = Promise.resolve()
+export const createStatementSender = ({ held, borrowed, send, beginning }: StatementSenderParts): StatementSender => {
+  let hasBegun = false
+  let failure: unknown
+  let tail: Promise<unknown> = Promise.resolve()
 
-  constructor(parts: StatementSenderParts) {
-    this.#parts = parts
-  }
-
-  flush(last?: BoundStatement): Promise<readonly StatementResult[]> {
-    const { held, beginning } = this.#parts
-    const steps = [
-      ...(this.hasBegun ? [] : [{ statement: beginning, params: [] }]),
-      ...held.take(),
-      ...(last === undefined ? [] : [last]),
-    ]
-    this.hasBegun = true
-    const sent = this.answered.then(() => this.#sendGroup(steps))
-    this.answered = sent.catch(() => {})
-    return sent
-  }
-
-  async #sendGroup(steps: readonly BoundStatement[]): Promise<readonly StatementResult[]> {
-    if (this.failure !== undefined) throw this.failure
-    const { borrowed, send } = this.#parts
+  const sendGroup = async (steps: readonly BoundStatement[]): Promise<readonly StatementResult[]> => {
+    if (failure !== undefined) throw failure
     try {
       borrowed.lease ??= await borrowed.acquire()
       return await send(borrowed.lease.session, steps)
     } catch (error) {
-      this.failure ??= error
+      failure ??= error
       throw error
     }
   }
+  return {
+    get hasBegun() {
+      return hasBegun
+    },
+    get failure() {
+      return failure
+    },
+    set failure(error) {
+      failure = error
+    },
+    get answered() {
+      return tail
+    },
+    flush(last) {
+      const steps = [
+        ...(hasBegun ? [] : [{ statement: beginning, params: [] }]),
+        ...held.take(),
+        ...(last === undefined ? [] : [last]),
+      ]
+      hasBegun = true
+      const sent = tail.then(() => sendGroup(steps))
+      tail = sent.catch(() => {})
+      return sent
+    },
+  }
 }
-
-export const createStatementSender = (parts: StatementSenderParts): StatementSender => new GroupSender(parts)

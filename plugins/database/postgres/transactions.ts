@@ -70,7 +70,7 @@ const createLanes = (
     open: (lease, steps, publications) => openTransaction({ acquire: () => lease, send, steps, publications, fence }),
     async finish(take, isAsynchronous) {
       const open = take()
-      if (isAsynchronous() && !open.publishes()) open.relax()
+      if (isAsynchronous() && !open.publishes) open.relax()
       await open.commit()
       return undefined
     },
@@ -154,7 +154,7 @@ export const createTransactions = (parts: TransactionsParts): Transactions => {
       let durable: AsynchronouslyCommitted | undefined
       if (!beforeCommitWork.isEmpty) durable = await line.commit(open, mayWait)
       else {
-        if (mayWait && !open.publishes()) open.relax()
+        if (mayWait && !open.publishes) open.relax()
         await open.commit()
       }
       committed(1)
@@ -163,9 +163,9 @@ export const createTransactions = (parts: TransactionsParts): Transactions => {
     } catch (error) {
       await open.rollback()
       ending.notify(ending.isInDoubt ? 'unknown' : 'undone')
-      const failure = open.failure()
+      const { failure, hasAssertion } = open
       // An error that `work` threw after a wrong assertion may be a consequence of it, so `work` runs again.
-      const isMistaken = open.hasAssertion() && (failure === undefined ? !isDone : isRefusal(failure))
+      const isMistaken = hasAssertion && (failure === undefined ? !isDone : isRefusal(failure))
       return { failure, error, isAlone: error instanceof RolledBackByGroup || isMistaken }
     }
   }

@@ -40,35 +40,6 @@ export interface LargeBody extends ParsedResource {
   readonly refusal?: ServerError | undefined
 }
 
-class DecodedLater implements LargeBody {
-  readonly #decode: () => string
-  readonly bytes: Uint8Array
-  readonly resource: LargeBody['resource']
-  readonly members: LargeBody['members']
-  readonly outline: LargeBody['outline']
-  readonly template: LargeBody['template']
-  readonly refusal: LargeBody['refusal']
-
-  /** `decode` decodes the text once. */
-  constructor(decode: () => string, parsed: Omit<LargeBody, 'text' | 'decode'>) {
-    this.#decode = decode
-    this.bytes = parsed.bytes
-    this.resource = parsed.resource
-    this.members = parsed.members
-    this.outline = parsed.outline
-    this.template = parsed.template
-    this.refusal = parsed.refusal
-  }
-
-  get text(): string {
-    return this.#decode()
-  }
-
-  decode(): void {
-    this.#decode()
-  }
-}
-
 /** The result of a patch that changes nothing. */
 export interface Unpatched {
   readonly bytes?: undefined
@@ -188,14 +159,18 @@ export const createLargeBodies = ({ threads, versions }: LargeBodiesParts): Larg
       decoded ??= toText(bytes)
       return decoded
     }
-    return new DecodedLater(text, {
+    return {
       bytes,
+      decode: () => void text(),
+      get text() {
+        return text()
+      },
       members,
       resource: toLargeResource(text, members, pieces, toFindings(outcome), outline),
       outline,
       template: slots && templateOf(slots, text),
       refusal: refusal && fromFailure(refusal),
-    })
+    }
   }
   const tried = async (
     asking: Asking,

@@ -1,7 +1,7 @@
 /** Turns the changes that an operation returns into changes of the write path. */
 import type { Clock, Interaction, Random, RequestContext, Ruling } from '../../../kernel/index.ts'
 import { type TypeCatalog, typeOf } from '../../model/service.ts'
-import type { Change, Changed, ChangeRights, StoredVersion } from '../../storage/service.ts'
+import type { Change, Changed, ChangeRights } from '../../storage/service.ts'
 import { newId } from '../../storage/service.ts'
 import type { CheckContent } from '../interactions/check-content.ts'
 import { readIncomingResource } from '../interactions/incoming-resource.ts'
@@ -58,22 +58,11 @@ export const createToOperationChange =
     return { kind: wanted.kind, mayCreate: updateAsCreate, interaction, type, id, guard, ...content }
   }
 
-class ChangedByOperation implements OperationChanged {
-  readonly #stored: StoredVersion
-  readonly type: string
-  readonly id: string
-  readonly version: number
-
-  constructor(stored: StoredVersion) {
-    this.#stored = stored
-    this.type = stored.type
-    this.id = stored.id
-    this.version = stored.version
-  }
-
-  get json(): string | undefined {
-    return this.#stored.deleted ? undefined : this.#stored.text
-  }
-}
-
-export const toOperationChanged = ({ version }: Changed): OperationChanged => new ChangedByOperation(version)
+export const toOperationChanged = ({ version }: Changed): OperationChanged => ({
+  type: version.type,
+  id: version.id,
+  version: version.version,
+  get json() {
+    return version.deleted ? undefined : version.text
+  },
+})

@@ -44,29 +44,17 @@ const inOrder = (one: Located, other: Located): number => {
   return byLockKey(one.key, other.key)
 }
 
-class ChangedVersion implements SessionChanged {
-  readonly #stored: StoredVersion
-  readonly #guard: WriteGuard
-  readonly type: string
-  readonly id: string
-  readonly version: number
-  readonly created: boolean
-  readonly written: boolean
-
-  constructor(stored: StoredVersion, guard: WriteGuard, created: boolean, written: boolean) {
-    this.#stored = stored
-    this.#guard = guard
-    this.type = stored.type
-    this.id = stored.id
-    this.version = stored.version
-    this.created = created
-    this.written = written
-  }
-
-  get json(): string | undefined {
-    return this.#stored.deleted || !this.#guard.reads(this.#stored) ? undefined : this.#stored.text
-  }
-}
+/** The JSON is undefined when the caller may not read the version. */
+const toChanged = (version: StoredVersion, guard: WriteGuard, created: boolean, written: boolean): SessionChanged => ({
+  type: version.type,
+  id: version.id,
+  version: version.version,
+  created,
+  written,
+  get json() {
+    return version.deleted || !guard.reads(version) ? undefined : version.text
+  },
+})
 
 /** Takes a step for each item, one after the other. */
 const each = async <T, R>(items: readonly T[], step: (item: T, at: number) => MaybePromise<R>): Promise<R[]> => {
@@ -112,13 +100,13 @@ const applyAll = async (
       const applied = write.apply(transaction, prepared.change)
       const made = applied instanceof Promise ? await applied : applied
       changed.push(made)
-      results[at] = new ChangedVersion(made.version, guard, made.created && made.written, made.written)
+      results[at] = toChanged(made.version, guard, made.created && made.written, made.written)
     } else if (prepared.changes === undefined) {
       const { status, version } = prepared.settled
       const details = audit.of(here.run, version, request.ownUrl)
       const { interaction } = progress
       await here.run.onAudit?.({ request, interaction, status, version: version?.version, details })
-      if (version !== undefined) results[at] = new ChangedVersion(version, guard, false, false)
+      if (version !== undefined) results[at] = toChanged(version, guard, false, false)
     }
   }
   await write.complete(request, transaction, changed, issuesOfRefusal, progress)

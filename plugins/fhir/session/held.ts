@@ -43,28 +43,14 @@ export const toHeld = (version: StoredVersion): CurrentResource => new HeldVersi
 
 export const toStreamed = (version: StoredVersion, key: string): Streamed => new StreamedVersion(version, key)
 
-class HeldPast implements PastVersion {
-  readonly #version: StoredVersion
-  readonly type: string
-  readonly id: string
-  readonly version: number
-  readonly lastUpdated: number
-  readonly method: PastVersion['method']
-  readonly key: string
-
-  constructor(version: StoredVersion) {
-    this.#version = version
-    this.type = version.type
-    this.id = version.id
-    this.version = version.version
-    this.lastUpdated = version.lastUpdated
-    this.method = version.method
-    this.key = String(version.versionTime)
-  }
-
-  get json(): string | undefined {
-    return this.#version.deleted ? undefined : this.#version.text
-  }
-}
-
-export const toPast = (version: StoredVersion): PastVersion => new HeldPast(version)
+export const toPast = (version: StoredVersion): PastVersion => ({
+  type: version.type,
+  id: version.id,
+  version: version.version,
+  lastUpdated: version.lastUpdated,
+  method: version.method,
+  key: String(version.versionTime),
+  get json() {
+    return version.deleted ? undefined : version.text
+  },
+})

@@ -26,32 +26,18 @@ export interface SearchDeadline extends Deadline {
   refusal(error: unknown): unknown
 }
 
-class RequestDeadline implements SearchDeadline {
-  readonly #ctx: RequestContext
-  readonly #clock: Clock
-  readonly ownUrl: OwnUrl | undefined
-  readonly trace: Trace | undefined
-  #late: AbortSignal | undefined
-  #signal: AbortSignal | undefined
-
-  constructor(ctx: RequestContext, clock: Clock, trace: Trace | undefined) {
-    this.#ctx = ctx
-    this.#clock = clock
-    this.ownUrl = ctx.ownUrl
-    this.trace = trace
-  }
-
-  get signal(): AbortSignal {
-    this.#late ??= this.#clock.deadline(SEARCH_MS)
-    this.#signal ??= AbortSignal.any([this.#ctx.signal, this.#late])
-    return this.#signal
-  }
-
-  refusal(error: unknown): unknown {
-    const isOver = this.#late?.aborted === true && !this.#ctx.signal.aborted
-    return isOver ? SearchTooLong(SEARCH_MS / 1000).with({ cause: error }) : error
+export const createDeadline = (ctx: RequestContext, clock: Clock, trace?: Trace): SearchDeadline => {
+  let late: AbortSignal | undefined
+  let signal: AbortSignal | undefined
+  return {
+    ownUrl: ctx.ownUrl,
+    get signal() {
+      late ??= clock.deadline(SEARCH_MS)
+      signal ??= AbortSignal.any([ctx.signal, late])
+      return signal
+    },
+    trace,
+    refusal: (error) =>
+      late?.aborted === true && !ctx.signal.aborted ? SearchTooLong(SEARCH_MS / 1000).with({ cause: error }) : error,
   }
 }
-
-export const createDeadline = (ctx: RequestContext, clock: Clock, trace?: Trace): SearchDeadline =>
-  new RequestDeadline(ctx, clock, trace)

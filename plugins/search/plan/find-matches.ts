@@ -54,6 +54,6 @@ export const findMatches = async (
       const found = await search.executor.page([plan], position, [], limit, { signal })
       return found.map(({ version }) => version)
     },
-    areCurrent: expansions.hasCodes() ? expansions.areCurrent : undefined,
+    areCurrent: expansions.hasCodes ? expansions.areCurrent : undefined,
   }
 }

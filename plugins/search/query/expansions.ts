@@ -8,7 +8,7 @@ export interface Expansions {
   get(key: string): readonly string[] | undefined
   set(key: string, codes: readonly string[]): void
   /** True when codes were expanded. */
-  hasCodes(): boolean
+  readonly hasCodes: boolean
   /** False when codes were expanded and a ValueSet or CodeSystem has changed since. */
   areCurrent(): boolean
 }
@@ -19,7 +19,9 @@ export const createExpansions = (terminology: Pick<CodeExpander, 'edition'> | un
   return {
     get: (key) => known.get(key),
     set: (key, codes) => void known.set(key, codes),
-    hasCodes: () => known.size > 0,
+    get hasCodes() {
+      return known.size > 0
+    },
     areCurrent: () => known.size === 0 || terminology?.edition() === edition,
   }
 }
