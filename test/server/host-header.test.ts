@@ -7,6 +7,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../kernel/index.ts'
 import references from '../../plugins/references/index.ts'
+import { createChance } from '../support/chance.ts'
 import { inCompartment } from '../support/restrictions.ts'
 import { type Answered, type Clinic, clinicWith, type Json, post } from './writes/clinic.ts'
 
@@ -188,6 +189,27 @@ test('links are made with the Host that was asked, where public_url is not set',
   await patients(clinic, 'p1')
   const { json } = await clinic.ask('GET', '/Patient', undefined, under('other.example'))
   assert.is(json.entry[0].fullUrl, 'http://other.example/Patient/p1')
+  await clinic.stop()
+})
+
+const PARTS = [
+  ...['a', 'Z', 'x', 'n', 'xn--', '-', '_', '~', '0x1', '0', '1', '9', '08', '25', '127', '255', '256'],
+  ...['1.2.3.', '0.255.', '.', '.', ':', ':80', ':59999', ':60000', ':65535', ':65536', ':080', '[::1]', '[', ']'],
+]
+const SYNTAX = /^(?:\[[0-9A-Fa-f:.]+\]|[\w.~-]+)(?::\d{1,5})?$/
+
+test('what the parser of URLs takes for a host and port is a Host, and nothing else is', async () => {
+  const clinic = await clinicWith({ server: SERVER }, [])
+  const chance = createChance(9_112)
+  const seen = new Map<boolean, number>()
+  for (let n = 0; n < 4_000; n++) {
+    const host = Array.from({ length: 1 + chance(9) }, () => PARTS[chance(PARTS.length)]).join('')
+    const isHost = SYNTAX.test(host) && URL.canParse(`http://${host}`)
+    const { statusCode } = await clinic.server.inject({ url: '/Patient/none', headers: { host } })
+    assert.is(statusCode, isHost ? 404 : 400, host)
+    seen.set(isHost, (seen.get(isHost) ?? 0) + 1)
+  }
+  assert.ok(Math.min(...[true, false].map((one) => seen.get(one) ?? 0)) > 500, [...seen].join(' '))
   await clinic.stop()
 })
 
