@@ -22,7 +22,13 @@ const asked = (more: Partial<Parameters<typeof memoryArguments>[0]> = {}) =>
 
 test('a server is started again with a smaller young generation and an allocator that gives memory back', () => {
   const wanted = asked()
-  const before = ['--no-warnings', YOUNG, '--no-flush-bytecode', '--no-allocation-site-pretenuring']
+  const before = [
+    '--no-warnings',
+    YOUNG,
+    '--no-flush-bytecode',
+    '--no-allocation-site-pretenuring',
+    '--no-memory-reducer-favors-memory',
+  ]
   assert.equal(wanted?.args, [...before, BIN, '--bind', 'x:1'])
   assert.equal(wanted?.environment, {
     HOME: '/home/me',
