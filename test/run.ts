@@ -9,7 +9,8 @@
  * processes themselves, and those that say in a comment why they cannot: `// process: its own, …`. One that fails among
  * others is run again alone, and that counts.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -132,12 +133,18 @@ const work = async (mayTake: () => Promise<void>): Promise<void> => {
   leave()
   await Promise.all(endings)
 }
+/** A program of test/support that saves the files time. */
+const prepare = async (program: string): Promise<void> => {
+  const child = spawn(process.execPath, [join('test', 'support', program)], {
+    cwd: root,
+    env: environment,
+    stdio: 'inherit',
+  })
+  const [status] = await once(child, 'exit')
+  if (status !== 0) console.log(`${program} failed, so the tests take longer`)
+}
 if (queue.length > FEW && environment.NODE_COMPILE_CACHE !== undefined)
-  for (const program of ['bundle-programs.ts', 'compile-ahead.ts']) {
-    const args = [join('test', 'support', program)]
-    const { status } = spawnSync(process.execPath, args, { cwd: root, env: environment, stdio: 'inherit' })
-    if (status !== 0) console.log(`${program} failed, so the tests take longer`)
-  }
+  await Promise.all(['bundle-programs.ts', 'compile-ahead.ts'].map(prepare))
 const always = async (): Promise<void> => undefined
 const whileIdle = async (): Promise<void> => {
   while (queue.length > 0 && (await idleCores()) < IDLE);

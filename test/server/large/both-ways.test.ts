@@ -1,5 +1,5 @@
 /** What a thread makes of a body is what the main thread makes of it: the answer, what is stored, and its index rows. */
-// database: sqlite and postgres, because in memory the same statements run as on a file
+// database: sqlite, because what a thread makes is computed in the process and compared there; large/turns.test.ts is on each kind
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
