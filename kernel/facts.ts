@@ -1,7 +1,10 @@
 /** Arguments of hooks: a write, a commit, a fact for the audit trail, the usage of one request. */
 import type { Interaction, Relayed, RequestContext } from './context.ts'
 
-/** One version of a resource. `json` is the exact text that is stored and sent; absent for a deletion. */
+/**
+ * One version of a resource. `json` is the exact text that is stored and sent; absent for a deletion. It is decompressed when it is
+ * read, by a getter of the object's class: a copy made with a spread or with JSON.stringify does not have it.
+ */
 export interface ResourceVersion {
   readonly type: string
   readonly id: string
