@@ -3,6 +3,7 @@ export interface StartedProcess {
   readonly execArgv: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
   readonly platform: string
+  readonly versions: { readonly node: string }
   readonly execve?: unknown
   readonly connected?: boolean
 }

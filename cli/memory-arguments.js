@@ -17,10 +17,13 @@
  *
  * https://sourceware.org/glibc/manual/latest/html_node/Malloc-Tunable-Parameters.html
  */
-const YOUNG = '--max-semi-space-size=16' // MB; the young generation has two
-const KEEP_BYTECODE = '--no-flush-bytecode'
-const ALL_YOUNG = '--no-allocation-site-pretenuring'
+const HEAP = [
+  '--max-semi-space-size=16', // MB; the young generation has two
+  '--no-flush-bytecode',
+  '--no-allocation-site-pretenuring',
+]
 const KEEP_SHAPES = '--no-memory-reducer-favors-memory'
+const KNOWS_KEEP_SHAPES = 24 // first major version of Node.js that does not refuse to start with it
 
 const ALLOCATOR = {
   MALLOC_MMAP_THRESHOLD_: '65536',
@@ -40,22 +43,15 @@ const isLong = (argv) => argv[0] === undefined || argv[0].startsWith('-') || LON
  * Arguments and environment of the second start; undefined where there is none: where the options are given already, for
  * short commands, and on systems that cannot replace a process.
  */
-export const memoryArguments = ({ argv, execArgv, env, platform, execve, connected }) => {
+export const memoryArguments = ({ argv, execArgv, env, platform, versions, execve, connected }) => {
   const given = [...execArgv, env.NODE_OPTIONS ?? ''].join(' ')
   // The channel to a parent that has forked it would be lost.
   if (execve === undefined || platform === 'win32' || connected === true) return undefined
   if (SIZES_YOUNG.test(given) || !isLong(argv.slice(2))) return undefined
+  const heap = Number.parseInt(versions.node, 10) < KNOWS_KEEP_SHAPES ? HEAP : [...HEAP, KEEP_SHAPES]
   const bin = new URL('./bin.js', import.meta.url)
   return {
-    args: [
-      ...execArgv,
-      YOUNG,
-      KEEP_BYTECODE,
-      ALL_YOUNG,
-      KEEP_SHAPES,
-      decodeURIComponent(bin.pathname),
-      ...argv.slice(2),
-    ],
+    args: [...execArgv, ...heap, decodeURIComponent(bin.pathname), ...argv.slice(2)],
     environment: { ...ALLOCATOR, ...env },
   }
 }

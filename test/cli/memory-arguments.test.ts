@@ -1,5 +1,5 @@
 /** With which options of V8 and the allocator a server is started. */
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
@@ -16,26 +16,28 @@ const asked = (more: Partial<Parameters<typeof memoryArguments>[0]> = {}) =>
     execArgv: ['--no-warnings'],
     env: { HOME: '/home/me' },
     platform: 'linux',
+    versions: { node: '24.9.0' },
     execve: () => undefined,
     ...more,
   })
 
 test('a server is started again with a smaller young generation and an allocator that gives memory back', () => {
   const wanted = asked()
-  const before = [
-    '--no-warnings',
-    YOUNG,
-    '--no-flush-bytecode',
-    '--no-allocation-site-pretenuring',
-    '--no-memory-reducer-favors-memory',
-  ]
-  assert.equal(wanted?.args, [...before, BIN, '--bind', 'x:1'])
+  const heap = [YOUNG, '--no-flush-bytecode', '--no-allocation-site-pretenuring', '--no-memory-reducer-favors-memory']
+  assert.equal(wanted?.args, ['--no-warnings', ...heap, BIN, '--bind', 'x:1'])
   assert.equal(wanted?.environment, {
     HOME: '/home/me',
     MALLOC_MMAP_THRESHOLD_: '65536',
     MALLOC_TRIM_THRESHOLD_: '131072',
     MALLOC_ARENA_MAX: '2',
   })
+})
+
+test('with options that its Node.js has: it would not start with others', () => {
+  const wanted = asked({ versions: { node: '22.21.0' } })
+  assert.equal(wanted?.args.slice(1, -3), [YOUNG, '--no-flush-bytecode', '--no-allocation-site-pretenuring'])
+  const own = asked({ versions: process.versions })?.args.slice(0, -3) ?? []
+  assert.is(spawnSync(process.execPath, [...own, '--eval', '0']).status, 0)
 })
 
 test('once, and not where the operator gives options of his own', () => {

@@ -8,8 +8,8 @@ export interface ShippedStart {
 }
 
 export const asShipped = (): ShippedStart => {
-  const { argv, env, platform, execve } = process
-  const wanted = memoryArguments({ argv: argv.slice(0, 2), execArgv: [], env, platform, execve })
+  const { argv, env, platform, versions, execve } = process
+  const wanted = memoryArguments({ argv: argv.slice(0, 2), execArgv: [], env, platform, versions, execve })
   if (wanted === undefined)
     throw new Error('this process has the options itself, or its system cannot replace a process')
   return { args: wanted.args.filter((one) => one.startsWith('--')), environment: wanted.environment }
