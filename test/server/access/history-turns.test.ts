@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import references from '../../../plugins/references/index.ts'
-import { assertQuick } from '../../support/cpu-time.ts'
+import { assertQuick, cpuTime } from '../../support/cpu-time.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
@@ -13,7 +13,7 @@ import { watchTurns } from '../../support/watch-turns.ts'
 
 const HIDDEN = 3_000 // resources
 const HISTORY_MS = 35 // a turn, with the collector in it
-const TRANSACTION_MS = 60 // with reading the body
+const TRANSACTION_SHARE = 1 / 3 // of the time of the whole transaction, in one turn
 const TRIES = 4
 const PART: Restriction = {
   types: {
@@ -114,13 +114,17 @@ test('a transaction whose references are decided on gives way, too', async () =>
   }))
   restriction = PART
   const seen: string[] = []
-  const most = await longest(TRANSACTION_MS, async () => {
+  let used = Number.POSITIVE_INFINITY
+  const most = await longest(0, async () => {
+    const before = cpuTime()
     const answer = await postAll(observations)
+    used = Math.min(used, cpuTime() - before)
     seen.push(String(answer.statusCode))
   })
   restriction = undefined
   assert.equal([...new Set(seen)], ['422'])
-  assertQuick(most, TRANSACTION_MS, 'a turn')
+  // Without giving way it is one turn of most of its time; the outcome of so many issues is made in one, too.
+  assert.ok(most < TRANSACTION_SHARE * used, `a turn took ${most} of ${used} ms`)
 })
 
 test.run()
