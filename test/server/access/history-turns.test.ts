@@ -14,7 +14,7 @@ import { watchTurns } from '../../support/watch-turns.ts'
 const HIDDEN = 3_000 // resources
 const HISTORY_MS = 35 // a turn, with the collector in it
 const TRANSACTION_SHARE = 1 / 3 // of the time of the whole transaction, in one turn
-const TRIES = 4
+const TRIES = 3
 const PART: Restriction = {
   types: {
     Patient: [{ rights: 'cruds', query: 'gender=male' }],
