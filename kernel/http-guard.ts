@@ -18,9 +18,12 @@ const ONCE: readonly string[] = [
 
 // RFC 9110, section 7.2. Links of answers may begin with this header.
 const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~-]+)(?::\d{1,5})?$/
+const OCTET = '(?:\\d|[1-9]\\d|1\\d\\d|2[0-4]\\d|25[0-5])'
 /** A name whose last label begins with a letter, or an IPv4 address, and a port below 60000. */
-const PLAIN_HOST =
-  /^(?:(?:[a-z0-9-]+\.)*[a-z][a-z0-9-]*|(?:(?:\d|[1-9]\d|1\d\d|2[0-4]\d|25[0-5])(?:\.(?!:|$)|(?=:|$))){4})(?::(?:\d{1,4}|[1-5]\d{4}))?$/i
+const PLAIN_HOST = new RegExp(
+  `^(?:(?:[a-z0-9-]+\\.)*[a-z][a-z0-9-]*|(?:${OCTET}\\.){3}${OCTET})(?::(?:\\d{1,4}|[1-5]\\d{4}))?$`,
+  'i',
+)
 /**
  * The syntax alone takes a port such as 99999 and an address such as 1.2.3.999, so the URL parser decides. Most hosts are
  * plain ones, which it always accepts, and asking it takes longer than the rest of this check.

@@ -133,7 +133,8 @@ const work = async (mayTake: () => Promise<void>): Promise<void> => {
   leave()
   await Promise.all(endings)
 }
-/** A program of test/support that saves the files time. */
+
+/** Runs a program of test/support that saves the test files time. */
 const prepare = async (program: string): Promise<void> => {
   const child = spawn(process.execPath, [join('test', 'support', program)], {
     cwd: root,
