@@ -1,13 +1,14 @@
 /**
- * Runs the test files, two at a time, three where they wait for other processes, up to four while processors are idle,
- * and closes with `N passed, N failed`.
+ * Runs the test files, two at a time and one of those that wait, up to four while processors are idle, and closes with
+ * `N passed, N failed`.
  * Arguments choose files by a part of their path: `npm test -- server/crud`. Files in test/server run once on PostgreSQL
  * and once on a SQLite file, but for those that say in a comment why fewer are enough: `// database: sqlite, …` or
  * `// database: sqlite and postgres, …`. `memory` is SQLite without the file, and runs the same code but for what is listed
  * in CONTRIBUTING.md under "Kinds of database in tests". Files that test one of these say `// memory: …`, and run on it as
  * well; `--kinds all` runs the others on it, too. Files share processes, but for those of the command line, which start
- * processes themselves, and those that say in a comment why they cannot: `// process: its own, …`. One that fails among
- * others is run again alone, and that counts.
+ * processes themselves, and those that say in a comment why they cannot: `// process: its own, …`. Those that wait for most of
+ * their time say for what, `// waits: …`, and run beside two others from the start. One that fails among others is run
+ * again alone, and that counts.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -61,18 +62,21 @@ const options = { root, environment }
 
 interface Planned extends Run {
   readonly isAlone: boolean
+  /** True of files that use little of a processor, for much longer than others. */
+  readonly waits: boolean
 }
 
 const plan = (file: string): Planned[] => {
   const text = readFileSync(join(root, file), 'utf8')
   const isAlone = file.startsWith(join('test', 'cli')) || /^\/\/ process: its own/m.test(text)
-  if (!file.startsWith(join('test', 'server'))) return [{ file, kind: undefined, isAlone }]
+  const waits = /^\/\/ waits: /m.test(text)
+  if (!file.startsWith(join('test', 'server'))) return [{ file, kind: undefined, isAlone, waits }]
   const only = /^\/\/ database: (\w+)(?: and (\w+))?/m
     .exec(text)
     ?.slice(1)
     .filter((kind) => kind !== undefined)
   const kinds = chosen.kinds === 'all' || /^\/\/ memory: /m.test(text) ? [...KINDS, 'memory'] : KINDS
-  return (only ?? kinds).map((kind) => ({ file, kind, isAlone }))
+  return (only ?? kinds).map((kind) => ({ file, kind, isAlone, waits }))
 }
 
 const files = globSync('test/**/*.test.ts', { cwd: root })
@@ -90,20 +94,23 @@ const report = (outcome: Outcome | undefined): void => {
   if (failed > 0) console.log(output)
 }
 
-/** True of files that spend a part of their time waiting for other processes: PostgreSQL, and those they start. */
-const waits = ({ isAlone, kind }: Planned): boolean => isAlone || kind === 'postgres'
-
-// Files of one kind follow each other, so that they find a process that serves them. Those that wait come first: while
-// they run there are more workers. Those in memory are short, and come last, so that the workers end together.
-const planned = files.flatMap(plan)
-const queue = [
+// Files of one kind follow each other, so that they find a process that serves them. Those in memory are short, and come
+// last, so that the workers end together.
+const inOrder = (planned: readonly Planned[]): Planned[] => [
   ...planned.filter(({ isAlone }) => isAlone),
   ...['postgres', undefined, 'sqlite', 'memory'].flatMap((of) =>
     planned.filter(({ isAlone, kind }) => !isAlone && kind === of),
   ),
 ]
-/** Takes files until there are none; before each one it waits for `mayTake`. */
-const work = async (mayTake: () => Promise<void>): Promise<void> => {
+const planned = files.flatMap(plan)
+const queue = inOrder(planned.filter(({ waits }) => !waits))
+const waiting = inOrder(planned.filter(({ waits }) => waits))
+
+/** Gives the next file, or undefined where there are no more. */
+type Take = () => Promise<Planned | undefined>
+
+/** Runs files until `take` gives none. */
+const work = async (take: Take): Promise<void> => {
   let current: SharedProcess | undefined
   const endings: Promise<void>[] = []
   const leave = (): void => {
@@ -111,8 +118,7 @@ const work = async (mayTake: () => Promise<void>): Promise<void> => {
     current = undefined
   }
   while (true) {
-    await mayTake()
-    const run = queue.shift()
+    const run = await take()
     if (run === undefined) break
     if (run.isAlone) {
       report(await runAlone(run, options))
@@ -144,19 +150,17 @@ const prepare = async (program: string): Promise<void> => {
   const [status] = await once(child, 'exit')
   if (status !== 0) console.log(`${program} failed, so the tests take longer`)
 }
-if (queue.length > FEW && environment.NODE_COMPILE_CACHE !== undefined)
+if (planned.length > FEW && environment.NODE_COMPILE_CACHE !== undefined)
   await Promise.all(['bundle-programs.ts', 'compile-ahead.ts'].map(prepare))
-const always = async (): Promise<void> => undefined
-const whileIdle = async (): Promise<void> => {
+const next: Take = async () => queue.shift() ?? waiting.shift()
+const nextWhileIdle: Take = async () => {
   while (queue.length > 0 && (await idleCores()) < IDLE);
+  return next()
 }
-const whileWaiting = async (): Promise<void> => {
-  if (queue[0] !== undefined && !waits(queue[0])) await whileIdle()
-}
-// Not more: a server that gets no processor for four seconds loses its lease, and answers 503. Files that wait leave
-// half of a processor to others, some of them for half a minute, and then one more is run.
-const further = queue.length > CORES ? [whileWaiting, whileIdle] : []
-await Promise.all([...Array.from({ length: CORES }, () => always), ...further].map(work))
+const nextOfWaiting: Take = async () => waiting.shift() ?? nextWhileIdle()
+// Not more: a server that gets no processor for four seconds loses its lease, and answers 503.
+const further = planned.length > CORES ? [nextOfWaiting, nextWhileIdle] : []
+await Promise.all([...Array.from({ length: CORES }, () => next), ...further].map(work))
 const sum = (key: 'passed' | 'failed'): number => outcomes.reduce((total, outcome) => total + outcome[key], 0)
 if (files.length === 0) console.log('no test file matches')
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`)

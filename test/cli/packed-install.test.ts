@@ -2,6 +2,7 @@
  * The package in a project of somebody else: installed by npm from the file that `npm pack` makes, beside TypeScript and nothing
  * else. One installation serves all tests. npm takes what it has in its cache before it asks the registry.
  */
+// waits: for installations of npm
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,4 +1,5 @@
 /** The feed of changes: what commits publish, on the server that writes and on those that follow it. */
+// waits: for changes that come late
 import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

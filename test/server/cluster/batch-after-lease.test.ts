@@ -1,5 +1,6 @@
 /** The entries of a batch that are left when the writer lease ran out are refused, as requests are. */
 // database: postgres; of a SQLite file no other server takes over while the process lives
+// waits: for a lease that runs out
 import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

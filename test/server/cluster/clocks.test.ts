@@ -1,5 +1,6 @@
 /** Clocks that jump, and a process that gets no processor: the lease is not lost to the one, and not kept by the other. F14, F15, F18. */
 // database: postgres, the one kind that several processes share
+// waits: for leases that run out
 import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,5 +1,6 @@
 /** A cluster whose database is slow, takes no watermark or is restored, and whose migrations are killed. F13, F19 to F21. KILLS=100 kills more often. */
 // database: postgres, the one kind that several processes share
+// waits: for a database that is slow or restarts
 import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

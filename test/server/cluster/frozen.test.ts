@@ -1,5 +1,6 @@
 /** A holder of the writer lease that stands still, at any point of a write, is replaced, and stores nothing afterwards. F3, F4. */
 // database: postgres; of a SQLite file the frozen holder keeps the lock
+// waits: for leases that run out
 import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

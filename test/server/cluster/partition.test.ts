@@ -1,5 +1,6 @@
 /** Connections that are cut or silent: between the holder of the lease and the database, and between clients and the holder. F5 to F8. */
 // database: postgres, the one kind that several processes share
+// waits: for connections that are silent, and for leases that run out
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { chosenKind } from '../../support/database-kinds.ts'

@@ -1,5 +1,6 @@
 /** The feed publishes to a replica that other cached data has changed, long before its next regular check. */
 // database: postgres, the one kind that has replicas
+// waits: for the regular check of a replica that must not be what finds a change
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { AnyPlugin } from '../../../kernel/index.ts'

@@ -1,5 +1,6 @@
 /** Live queries go on at the next primary: a client that comes back with `resume` gets what it has missed. */
 // database: postgres, the one kind that several processes share
+// waits: for the next primary
 import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,5 +1,6 @@
 /** Exports whose servers are killed, stopped where they stand, or end: rows K20 to K23, by behaviour. */
 // database: sqlite, because it starts servers on SQLite and on PostgreSQL itself
+// waits: for servers that are killed or end, and for the next that takes over
 import { createHash } from 'node:crypto'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'

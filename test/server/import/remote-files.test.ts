@@ -1,5 +1,6 @@
 /** $import from hosts: which answers are read, where redirects lead, and which addresses are not connected to. */
 // database: sqlite, because what is read from hosts is stored as import/import.test.ts stores it on each kind
+// waits: for hosts that do not answer
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'

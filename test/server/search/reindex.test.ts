@@ -1,5 +1,6 @@
 /** `server reindex` makes the search index again what the resources say; interrupted, it goes on where it was. */
 // memory: the command has nothing to do there
+// waits: on PostgreSQL for servers that notice a new index
 import { existsSync } from 'node:fs'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

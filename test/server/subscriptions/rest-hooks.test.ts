@@ -1,4 +1,5 @@
 /** What rest-hooks receive: which versions, in which order, under which number, and what they do not receive. */
+// waits: for notifications that are sent again
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type HookReceiver, startHookReceiver } from '../../support/hook-receiver.ts'

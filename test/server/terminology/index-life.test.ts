@@ -1,4 +1,5 @@
 /** What becomes of the terminology index when code systems change, when the server ends in between, and of what is loaded. */
+// waits: for the thread that indexes code systems
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type AnyPlugin, definePlugin } from '../../../kernel/index.ts'

@@ -1,4 +1,5 @@
 /** The pool: never more sessions than allowed, nobody waits for ever, and it recovers alone. */
+// waits: for sessions that nobody gives back in time
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

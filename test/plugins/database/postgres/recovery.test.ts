@@ -1,4 +1,5 @@
 /** The Database service while PostgreSQL restarts or stands still: refusals in time, and recovery without help. */
+// waits: for PostgreSQL that restarts or stands still
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
