@@ -128,7 +128,8 @@ export class StoredVersion {
   }
 }
 
-class VersionFact implements ResourceVersion {
+/** A version as plugins get it: its text is decompressed when `json` is read. A class, so that all have one shape and no own getter. */
+export class VersionFact implements ResourceVersion {
   readonly #stored: StoredVersion
   readonly type: string
   readonly id: string

@@ -5,8 +5,9 @@ import { extent, type ReadAsOf, typeForbidden } from '../../search/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
 import { authorize, emitRefused } from '../dispatch.ts'
+import { PackedVersion } from './packed-version.ts'
 import type { Opened, Seat } from './seat.ts'
-import type { AsOfOptions, AsOfResource, PackedBody, SessionReads } from './session.ts'
+import type { AsOfOptions, AsOfResource, SessionReads } from './session.ts'
 
 export interface AsOfParts {
   readonly catalog: Pick<TypeCatalog, 'types'>
@@ -14,29 +15,12 @@ export interface AsOfParts {
   readonly readAsOf: ReadAsOf
 }
 
-class AsOfVersion implements AsOfResource {
-  readonly #version: StoredVersion
-  readonly type: string
-  readonly id: string
-  readonly version: number
-  readonly lastUpdated: number
+class AsOfVersion extends PackedVersion implements AsOfResource {
   readonly key: number
 
   constructor(version: StoredVersion) {
-    this.#version = version
-    this.type = version.type
-    this.id = version.id
-    this.version = version.version
-    this.lastUpdated = version.lastUpdated
+    super(version)
     this.key = version.rid
-  }
-
-  get json(): string {
-    return this.#version.text
-  }
-
-  get packed(): PackedBody {
-    return this.#version
   }
 }
 

@@ -1,30 +1,9 @@
 /** Wraps stored versions for plugins. */
 import type { StoredVersion } from '../../storage/service.ts'
-import type { CurrentResource, PackedBody, PastVersion, Streamed } from './session.ts'
+import { PackedVersion } from './packed-version.ts'
+import type { CurrentResource, PastVersion, Streamed } from './session.ts'
 
-class HeldVersion implements CurrentResource {
-  readonly #version: StoredVersion
-  readonly type: string
-  readonly id: string
-  readonly version: number
-  readonly lastUpdated: number
-
-  constructor(version: StoredVersion) {
-    this.#version = version
-    this.type = version.type
-    this.id = version.id
-    this.version = version.version
-    this.lastUpdated = version.lastUpdated
-  }
-
-  get json(): string {
-    return this.#version.text
-  }
-
-  get packed(): PackedBody {
-    return this.#version
-  }
-
+class HeldVersion extends PackedVersion implements CurrentResource {
   parse(): Record<string, unknown> {
     return JSON.parse(this.json) as Record<string, unknown>
   }
