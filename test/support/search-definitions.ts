@@ -21,7 +21,9 @@ const TYPES = [
   'Meta',
 ]
 
-/** `parameters`: a pattern of the beginnings of the ids of SearchParameters. */
+/** `parameters`: a pattern of the beginnings of the ids of SearchParameters; `more`: further types. */
 export const searchDefinitions = (
   parameters = 'Patient|individual|clinical|Observation|Organization|Resource',
-): AnyPlugin => stubDefinitions(TYPES, new RegExp(`^(SearchParameter-(${parameters})|CompartmentDefinition)`))
+  more: readonly string[] = [],
+): AnyPlugin =>
+  stubDefinitions([...TYPES, ...more], new RegExp(`^(SearchParameter-(${parameters})|CompartmentDefinition)`))
