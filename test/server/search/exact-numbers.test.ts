@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
-import { searchDefinitions } from '../../support/search-definitions.ts'
+import { careDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 
 let server: TestServer
@@ -47,11 +47,7 @@ const probability = (value: string) => `/RiskAssessment?probability=${encodeURIC
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [
-      database,
-      searchDefinitions('Observation|clinical|Resource|RiskAssessment', ['RiskAssessment']),
-      ...fhirPlugins,
-    ],
+    plugins: [database, careDefinitions(), ...fhirPlugins],
     settings: { conformance: { update_as_create: true } },
   })
 })

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
-import { searchDefinitions } from '../../support/search-definitions.ts'
+import { careDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 
 const FHIR = { 'content-type': 'application/fhir+json' }
@@ -46,11 +46,7 @@ const post = async (from: number, to: number): Promise<readonly string[]> => {
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [
-      database,
-      searchDefinitions('Patient|individual|clinical|Observation|Resource|List|Provenance', ['List', 'Provenance']),
-      ...fhirPlugins,
-    ],
+    plugins: [database, careDefinitions(), ...fhirPlugins],
     settings: { fhir: { full_text: 'none' } },
   })
   for (let at = 0; at < OLD; at += BATCH) olds.unshift(...[...(await post(at, Math.min(at + BATCH, OLD)))].reverse())

@@ -11,7 +11,7 @@ import { Fhir } from '../../../plugins/fhir/service.ts'
 import terminology from '../../../plugins/terminology/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
-import { searchDefinitions } from '../../support/search-definitions.ts'
+import { careDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import type { Entry, Json } from './clinic.ts'
 
@@ -45,11 +45,7 @@ const gate = definePlugin({
   },
 })
 
-const definitions = searchDefinitions('Patient|individual|clinical|Observation|Organization|Resource|conformance', [
-  'Basic',
-  'Bundle',
-  'ValueSet',
-])
+const definitions = careDefinitions()
 let server: TestServer
 test.before(async () => {
   server = await serverWith({
