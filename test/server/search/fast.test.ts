@@ -7,8 +7,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createDice } from '../../bench/corpus/random.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { careDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
 import { watchedDatabase } from '../../support/watched-database.ts'
 
 const LOINC = 'http://loinc.org'
@@ -47,8 +47,8 @@ const named = (id: string, ...families: readonly string[]) => ({
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), ...fhirPlugins],
-    settings: { conformance: { update_as_create: true }, fhir: { max_page_size: 1000 } },
+    plugins: [database, careDefinitions(), ...fhirPlugins],
+    settings: { conformance: { update_as_create: true }, fhir: { max_page_size: 1000, full_text: 'none' } },
   })
   const first = await server.inject({ method: 'GET', url: '/Patient?name=nobody' })
   base = first.json().link[0].url.split('/Patient')[0]

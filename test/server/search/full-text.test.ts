@@ -7,8 +7,8 @@ import { createFullTextIndex } from '../../../plugins/search/index/full-text/tex
 import { clearText } from '../../../plugins/search/index/full-text/text-tables.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { careDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
 
 const headers = { 'content-type': 'application/fhir+json' }
 const putTo = async (server: TestServer, resource: Record<string, any>): Promise<void> => {
@@ -26,7 +26,7 @@ const condition = (id: string, text: string, more: object = {}) => ({
   code: { text },
   ...more,
 })
-const plugins = [database, stubDefinitions('all'), ...fhirPlugins]
+const plugins = [database, careDefinitions(), ...fhirPlugins]
 const start = (settings: Record<string, unknown> = {}) =>
   serverWith({ plugins, settings: { conformance: { update_as_create: true }, ...settings } })
 

@@ -5,10 +5,10 @@ import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import { createDice } from '../../bench/corpus/random.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { careDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
 
-const plugins = [database, stubDefinitions('all'), ...fhirPlugins]
+const plugins = [database, careDefinitions(), ...fhirPlugins]
 const LOINC = 'http://loinc.org'
 const PATIENTS = ['Patient/p1', 'Patient/p2', 'Patient/p3']
 const STEPS = 600

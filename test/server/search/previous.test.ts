@@ -3,8 +3,8 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { careDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
 
 type Json = Record<string, any>
 
@@ -19,7 +19,7 @@ const range = (count: number): readonly number[] => [...Array(count).keys()]
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), ...fhirPlugins],
+    plugins: [database, careDefinitions(), ...fhirPlugins],
     settings: { conformance: { update_as_create: true } },
   })
   for (const n of range(11))

@@ -53,20 +53,25 @@ const reindex = async (flags: readonly string[] = [], failAt?: RegExp, terminal 
   }
 }
 
-/** All index rows, without a server. */
-const rows = async (change?: readonly string[]): Promise<Record<string, string[]>> =>
+type Rows = Record<string, string[]>
+const rowsOf = async (server: TestServer): Promise<Rows> => {
+  const found: Rows = {}
+  for (const table of TABLES)
+    found[table] = (await server.get(Database).all(sql(`test.${table}`, `SELECT * FROM ${table}`), []))
+      .map((row) => JSON.stringify(Object.entries(row as object).sort()))
+      .sort()
+  return found
+}
+/** All index rows, without a server that goes on. */
+const rows = (): Promise<Rows> => serve(rowsOf)
+/** Changes the index by SQL: its rows before and after. */
+const damage = (change: readonly string[]): Promise<{ before: Rows; after: Rows }> =>
   serve(async (server) => {
-    const base = server.get(Database)
-    if (change !== undefined)
-      await base.transact(async (transaction) => {
-        for (const [at, text] of change.entries()) await transaction.run(sql(`test.${at}.${text.length}`, text), [])
-      })
-    const found: Record<string, string[]> = {}
-    for (const table of TABLES)
-      found[table] = (await base.all(sql(`test.${table}`, `SELECT * FROM ${table}`), []))
-        .map((row) => JSON.stringify(Object.entries(row as object).sort()))
-        .sort()
-    return found
+    const before = await rowsOf(server)
+    await server.get(Database).transact(async (transaction) => {
+      for (const [at, text] of change.entries()) await transaction.run(sql(`test.${at}.${text.length}`, text), [])
+    })
+    return { before, after: await rowsOf(server) }
   })
 const fillServer = (): Promise<void> =>
   serve(async (server) => {
@@ -98,8 +103,7 @@ if (chosenKind.name === 'memory')
 else {
   test('a damaged index is whole again, and so is the mask of what has a value', async () => {
     await fillServer()
-    const before = await rows()
-    const damaged = await rows([
+    const { before, after: damaged } = await damage([
       "DELETE FROM ix_str WHERE val LIKE 'fam1%'",
       'UPDATE ix_token SET val = val + 1',
       'DELETE FROM ix_date',
@@ -116,8 +120,7 @@ else {
 
   test('only one parameter is made anew when it is named; on a terminal one line is written over', async () => {
     await fillServer()
-    const before = await rows()
-    const broken = await rows(['DELETE FROM ix_str', 'DELETE FROM ix_date'])
+    const { before, after: broken } = await damage(['DELETE FROM ix_str', 'DELETE FROM ix_date'])
     const { code, stdout } = await reindex(['--type', 'Patient', '--param', 'birthdate'], undefined, true)
     assert.is(code, 0)
     assert.ok(stdout.includes('\r\u001B[K100 % (230 of 230'), stdout)
@@ -143,8 +146,7 @@ else {
 
   test('interrupted, it is refused rather than wrong, and the next run goes on', async () => {
     await fillServer()
-    const before = await rows()
-    await rows(['DELETE FROM ix_str', 'DELETE FROM ix_date', 'DELETE FROM ix_token'])
+    const { before } = await damage(['DELETE FROM ix_str', 'DELETE FROM ix_date', 'DELETE FROM ix_token'])
     // The step after the first batch: some rows are there, most are not.
     const first = await reindex([], /\d+ % \((?!0)\d+ of 230/)
     assert.is(first.code, 1)
@@ -152,9 +154,8 @@ else {
     const second = await reindex()
     assert.is(second.code, 0, second.stderr)
     assert.match(second.stdout, /going on where/)
-    assert.equal(await rows(), before)
     // And the start of a server goes on, too.
-    await rows(['DELETE FROM ix_str'])
+    assert.equal((await damage(['DELETE FROM ix_str'])).before, before)
     assert.is((await reindex([], /\d+ % \((?!0)\d+ of 230/)).code, 1)
     await serve(async (server) => {
       const answer = await server.inject('/Patient?family=fam1&_summary=count')

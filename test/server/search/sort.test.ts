@@ -5,8 +5,8 @@ import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { careDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
 
 let server: TestServer
 const headers = { 'content-type': 'application/fhir+json' }
@@ -30,7 +30,7 @@ const observation = (at: number, more: object = {}) =>
 
 test.before(async () => {
   server = await serverWith({
-    plugins: [database, stubDefinitions('all'), ...fhirPlugins],
+    plugins: [database, careDefinitions(), ...fhirPlugins],
     settings: { conformance: { update_as_create: true } },
   })
   for (let at = 1; at <= 24; at += 1) await observation(at)

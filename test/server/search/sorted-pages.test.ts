@@ -14,14 +14,29 @@ const PATIENTS = 9
 let made = 0
 /** Two of three have a date, two each the same. */
 const dateOf = (at: number): string | undefined => (at % 3 === 2 ? undefined : `19${50 + (at % 4)}-01-01`)
-const put = async (id: string, birthDate: string | undefined, more: object = {}): Promise<void> => {
-  const payload = JSON.stringify({ resourceType: 'Patient', id, birthDate, name: [{ family: `F${id}` }], ...more })
+const patient = (id: string, birthDate: string | undefined): object => ({
+  resourceType: 'Patient',
+  id,
+  birthDate,
+  name: [{ family: `F${id}` }],
+})
+const put = async (id: string, birthDate: string | undefined): Promise<void> => {
+  const payload = JSON.stringify(patient(id, birthDate))
   const answer = await server.inject({ method: 'PUT', url: `/Patient/${id}`, headers, payload })
   assert.ok(answer.statusCode < 300, answer.body)
 }
-const fill = async (): Promise<void> => {
-  for (let at = 0; at < PATIENTS; at += 1) await put(`p${at}`, dateOf(at))
+const transact = async (entry: readonly object[]): Promise<void> => {
+  const payload = JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry })
+  const answer = await server.inject({ method: 'POST', url: '/', headers, payload })
+  assert.is(answer.statusCode, 200, answer.body)
 }
+const fill = (): Promise<void> =>
+  transact(
+    Array.from({ length: PATIENTS }, (_, at) => ({
+      resource: patient(`p${at}`, dateOf(at)),
+      request: { method: 'PUT', url: `Patient/p${at}` },
+    })),
+  )
 /** Ids of the pages, with something done between each two. */
 const walk = async (query: string, between: (page: number) => Promise<void>): Promise<readonly string[]> => {
   const found: string[] = []
@@ -68,7 +83,8 @@ for (const sort of ['', 'birthdate', '-birthdate', 'name', '-_id', 'birthdate,-n
       const isLeft = (id: string): boolean => id !== 'p4' && id !== 'p7'
       assert.equal(found.filter(isLeft), before.filter(isLeft))
       if (sort === '') assert.is(found.filter((id) => id === 'p4').length, 1)
-      for (let at = first + 1; at <= made; at += 1) await server.inject({ method: 'DELETE', url: `/Patient/new${at}` })
+      const news = Array.from({ length: made - first }, (_, at) => `Patient/new${first + 1 + at}`)
+      await transact(news.map((url) => ({ request: { method: 'DELETE', url } })))
     })
 
 for (const sort of ['birthdate', '-_id', 'organization'])

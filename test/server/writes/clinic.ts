@@ -78,6 +78,13 @@ export const put = (resource: Json, fullUrl?: string, request: Json = {}): Entry
 export const get = (url: string, request: Json = {}): Entry => ({ request: { method: 'GET', url, ...request } })
 export const del = (url: string, request: Json = {}): Entry => ({ request: { method: 'DELETE', url, ...request } })
 
+export const clinicPlugins = (more: readonly AnyPlugin[] = []): readonly AnyPlugin[] => [
+  database,
+  stubDefinitions(DEFINITIONS, PARAMETERS),
+  ...more,
+  ...fhirPlugins,
+]
+
 export const clinicWith = async (
   settings: Record<string, unknown> = {},
   more: readonly AnyPlugin[] = [],
@@ -85,7 +92,7 @@ export const clinicWith = async (
 ): Promise<Clinic> => {
   const server = await serverWith({
     ...options,
-    plugins: [database, stubDefinitions(DEFINITIONS, PARAMETERS), ...more, ...fhirPlugins],
+    plugins: clinicPlugins(more),
     settings: { conformance: { update_as_create: true }, ...settings },
   })
   const ask: Clinic['ask'] = async (method, url, body, { headers = {} } = {}) => {

@@ -6,9 +6,9 @@ import { Database, sql } from '../../../plugins/database/service.ts'
 import { insertDisplay } from '../../../plugins/search/index/tables.ts'
 import { withSession } from '../../support/connect-postgres.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
-import { type Clinic, clinicWith, del, type Entry, type Json, post, put } from './clinic.ts'
+import { type Clinic, clinicPlugins, clinicWith, del, type Entry, type Json, post, put } from './clinic.ts'
 
-const AT_ONCE = 8
+const AT_ONCE = 6
 const NPI = 'http://hl7.org/fhir/sid/us-npi'
 
 const readDisplays = sql('test.displays', "SELECT val FROM ix_text WHERE txt = 'display'")
@@ -60,7 +60,7 @@ test('Bundles that update the same resources in either order', async () => {
 
 /** Does the work on a server of its own, after which PostgreSQL has resolved no deadlock. */
 const withoutDeadlocks = async (work: (own: Clinic) => Promise<void>): Promise<void> => {
-  const { settings, remove } = await chosenKind.fresh()
+  const { settings, remove } = await chosenKind.fresh(clinicPlugins())
   const own = await clinicWith(settings)
   try {
     await work(own)
