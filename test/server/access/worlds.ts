@@ -113,7 +113,17 @@ const fill = async (name: WorldName, ask: World['ask']): Promise<void> => {
   await store(ask, observation('own', 'own', { language: 'en' }))
 }
 
-const definitions = stubDefinitions('all')
+/** Types whose resources are asked for, some that may refer to them, and their data types. */
+const TYPES = [
+  ...['Patient', 'Observation', 'Binary', 'Encounter', 'Practitioner', 'Organization', 'Group', 'Provenance', 'Basic'],
+  ...['Bundle', 'Parameters', 'OperationOutcome', 'Resource', 'DomainResource', 'Element', 'BackboneElement'],
+  ...['Extension', 'Narrative', 'Meta', 'Coding', 'CodeableConcept', 'Reference', 'Identifier', 'HumanName', 'Period'],
+  ...['Address', 'ContactPoint', 'Quantity', 'Attachment', 'Annotation'],
+  ...['boolean', 'code', 'id', 'string', 'uri', 'instant', 'dateTime', 'date', 'base64Binary'],
+]
+const OTHERS =
+  /^(SearchParameter-(Patient|Observation|Encounter|Practitioner|Organization|Group|Provenance|Basic|Resource|clinical|individual)-|CompartmentDefinition-|(CodeSystem|ValueSet)-observation-status\.)/
+const definitions = stubDefinitions(TYPES, OTHERS)
 
 /** Without `update_as_create` they are empty: resources get ids of the server's. */
 export const openWorlds = async (updateAsCreate = true): Promise<Worlds> => {

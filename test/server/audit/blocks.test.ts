@@ -12,7 +12,7 @@ import type { TestServer } from '../../support/server-with.ts'
 import { until } from '../../support/until.ts'
 import { type AuditEvent, audited, auditedPlugins, create, eventsOf, patientOf, send, verdictOf } from './audited.ts'
 
-const EVENTS = 4_200
+const EVENTS = 3_150 // in more than three blocks
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const START = Date.UTC(2026, 0, 15, 12)
@@ -24,13 +24,30 @@ const firsts = sql('test.firsts', 'SELECT first_seq FROM audit_block ORDER BY fi
 const loseBlocks = sql('test.lose', 'DELETE FROM audit_block WHERE first_seq > ?')
 const readSpans = sql('test.spans', 'SELECT seq, kind, number FROM audit_event ORDER BY seq')
 
+type Span = Pick<Row, 'seq' | 'kind' | 'number'>
+
 const blocksOf = async (server: TestServer): Promise<readonly number[]> =>
   (await server.get(Database).all<{ first_seq: number }>(firsts, [])).map(({ first_seq }) => Number(first_seq))
+
+const lastOf = async (server: TestServer): Promise<number> =>
+  lastSeqOf((await server.get(Database).all<Span>(readSpans, [])).at(-1) as Span)
 
 const complete = (least: number, upto: number): readonly number[] => {
   const found: number[] = []
   for (let first = least; first + BLOCK_ROWS - 1 <= upto; first += BLOCK_ROWS) found.push(first)
   return found
+}
+
+/** In one batch, of which each entry has an event of its own, and the batch one more. */
+const readAll = async (server: TestServer, urls: readonly string[], headers: Record<string, string> = {}) => {
+  const entry = urls.map((url) => ({ request: { method: 'GET', url } }))
+  const answer = await server.inject({
+    method: 'POST',
+    url: '/',
+    headers: { 'content-type': 'application/fhir+json', ...headers },
+    payload: JSON.stringify({ resourceType: 'Bundle', type: 'batch', entry }),
+  })
+  assert.is(answer.statusCode, 200, answer.body)
 }
 
 /** The trail of some hours: many clients and patients, one that is seen seldom, and refusals. */
@@ -49,11 +66,14 @@ const fill = async (server: TestServer, clock: ManualClock, events: number): Pro
     chance = (Math.imul(chance, 1_103_515_245) + 12_345) & 0x7fffffff
     return list[(chance >>> 8) % list.length] as T
   }
+  const entries = events / ROUNDS / CLIENTS.length - 1
   for (let round = 0; round < ROUNDS; round += 1) {
-    const asked = Array.from({ length: events / ROUNDS }, (_, n) => {
-      const url = round === 20 && n === 7 ? '/Patient/seldom' : n % 25 === 24 ? '/Patient/none' : `/${pick(paths)}`
-      const caller = { kind: 'user', client: pick(CLIENTS), user: pick(USERS), scopes: [] }
-      return server.inject({ url, headers: { 'x-caller': JSON.stringify(caller) } })
+    const asked = CLIENTS.map((client, at) => {
+      const urls = Array.from({ length: entries }, (_, n) =>
+        round === 20 && at === 1 && n === 7 ? 'Patient/seldom' : n === 19 ? 'Patient/none' : pick(paths),
+      )
+      const caller = { kind: 'user', client, user: USERS[(round + at) % USERS.length], scopes: [] }
+      return readAll(server, urls, { 'x-caller': JSON.stringify(caller) })
     })
     await Promise.all(asked)
     await server.inject('/_audit?_id=1') // which writes what waits
@@ -102,24 +122,33 @@ const searches = (paths: readonly string[]): readonly (readonly [string, Holds])
     ['outcome=4', ({ outcome }) => outcome === '4'],
     ['subtype=read&patient=p1,p2', (event) => /^Patient\/p[12]$/.test(patientOf(event)) && event.action === 'R'],
     ['_id=2000', ({ id }) => id === '2000'],
-    ['_id=3,4000,999999', ({ id }) => id === '3' || id === '4000'],
+    ['_id=3,3000,999999', ({ id }) => id === '3' || id === '3000'],
     [`date=lt${iso(fifth)}&agent=lab&outcome=4`, (e) => atOf(e) < fifth && clientOf(e) === 'lab' && e.outcome === '4'],
   ]
 }
 
 const idsOf = (events: readonly AuditEvent[]): readonly string[] => events.map(({ id }) => id)
+/** What `idsOf` gives of `eventsOf`, without parsing each event: its id comes first. */
+const idsFound = async (server: TestServer, query: string): Promise<readonly string[]> => {
+  const { statusCode, body } = await server.inject(`/_audit?_format=ndjson&${query}`)
+  assert.is(statusCode, 200, body)
+  return body
+    .split('\n')
+    .filter((line) => line !== '' && !line.includes('"code":"_audit'))
+    .map((line) => /"id":"(\d+)"/.exec(line)?.[1] as string)
+    .reverse()
+}
 
 /** Everything there is, looked at one by one; each search has to say the same. */
 const checkSearches = async (server: TestServer, paths: readonly string[], note: string): Promise<void> => {
-  const rows = await server.get(Database).all<Pick<Row, 'seq' | 'kind' | 'number'>>(readSpans, [])
+  const rows = await server.get(Database).all<Span>(readSpans, [])
   const all = await eventsOf(server)
   assert.ok(all.length > 2 * BLOCK_ROWS, note)
-  for (const [at, row] of rows.entries())
-    if (at > 0) assert.is(row.seq, lastSeqOf(rows[at - 1] as Pick<Row, 'seq' | 'kind' | 'number'>) + 1, note)
+  for (const [at, row] of rows.entries()) if (at > 0) assert.is(row.seq, lastSeqOf(rows[at - 1] as Span) + 1, note)
   for (const [query, holds] of searches(paths)) {
-    const found = await eventsOf(server, query)
+    const found = await idsFound(server, query)
     const wanted = all.filter(holds)
-    assert.equal(idsOf(found), idsOf(wanted), `${note}: ${query}`)
+    assert.equal(found, idsOf(wanted), `${note}: ${query}`)
     if (!query.includes('nobody') && query !== 'date=2020' && note === '') assert.ok(wanted.length > 0, query)
   }
 }
@@ -165,7 +194,7 @@ test('a search over several blocks finds what looking at every event finds', asy
   await checkSearches(server, paths, '')
   const { head } = await verdictOf(server)
   const blocks = complete(1, head.seq)
-  assert.ok(blocks.length >= 4, 'several blocks')
+  assert.ok(blocks.length >= 3, 'several blocks')
   assert.equal(await blocksOf(server), blocks)
 })
 
@@ -207,7 +236,7 @@ test('after a restart and after pruning searches say the same of what is there, 
   await until(async () => (await blocksOf(again)).length >= complete(1, head.seq).length, 5_000, 'the lost blocks')
   await checkSearches(again, paths, 'restarted')
   // A block that began before the restart ends after it.
-  for (let n = 0; n < BLOCK_ROWS; n += 1) await again.inject('/Patient/p1')
+  await readAll(again, Array<string>(BLOCK_ROWS).fill('Patient/p1'))
   await again.stop()
 
   const clock = createManualClock(START + DAY_MS + 20.5 * HOUR_MS)
@@ -232,9 +261,9 @@ test('servers that write by turns to one database make the blocks that neither c
   const servers = await Promise.all(clocks.map((clock) => audited({ clock, settings: fresh.settings, together: true })))
   const [first, second] = servers as [TestServer, TestServer]
   const patient = `Patient/${await create(first, { resourceType: 'Patient' })}`
-  for (let seq = 0; seq <= 2 * BLOCK_ROWS; seq = (await verdictOf(first)).head.seq) {
+  for (let seq = 0; seq <= 2 * BLOCK_ROWS; seq = await lastOf(first)) {
     for (const server of servers) {
-      await Promise.all(Array.from({ length: 100 }, () => server.inject(`/${patient}`)))
+      await readAll(server, Array<string>(99).fill(patient))
       await server.inject('/_audit?_id=1')
     }
   }

@@ -16,6 +16,14 @@ const words = (count: number, seed: number): string =>
   Array.from({ length: count }, (_, at) => (Math.imul(at + seed * 7919, 2654435761) >>> 0).toString(36)).join(' ')
 const bundle = (type: string, entry: readonly object[]) => ({ resourceType: 'Bundle', type, entry })
 
+/** For tests that look at what happens during them. It has Patient/p1. */
+let shared: TestServer
+test.before(async () => {
+  shared = await audited({ settings: { conformance: { update_as_create: true } } })
+  await send(shared, 'PUT', '/Patient/p1', { resourceType: 'Patient', id: 'p1' })
+})
+test.after(() => shared.stop())
+
 /** What happens in `work`, as lines. */
 const during = async (server: TestServer, work: () => Promise<unknown>): Promise<readonly string[]> => {
   const before = (await happened(server)).length
@@ -144,7 +152,7 @@ for (const [size, more] of [
   })
 
 test('a conditional interaction leaves the event of what it did, or did not do', async () => {
-  const server = await audited()
+  const server = shared
   const org = (name: string) => ({ resourceType: 'Organization', name })
   const id = await create(server, { ...org('a'), identifier: [{ system: 'urn:x', value: '1' }] })
   const lines = await during(server, async () => {
@@ -169,12 +177,10 @@ test('a conditional interaction leaves the event of what it did, or did not do',
       'delete → 0',
     ],
   )
-  await server.stop()
 })
 
 test('a conditional interaction that matches names what it showed or changed, and whose data that is', async () => {
-  const server = await audited({ settings: { conformance: { update_as_create: true } } })
-  await send(server, 'PUT', '/Patient/p1', { resourceType: 'Patient', id: 'p1' })
+  const server = shared
   const o = await create(server, observation('Patient/p1'))
   const other = observation('Patient/p2')
   const json = { 'content-type': 'application/fhir+json' }
@@ -232,12 +238,10 @@ test('a conditional interaction that matches names what it showed or changed, an
       'delete Observation/o/_history/5 of Patient/p1 → 0',
     ],
   )
-  await server.stop()
 })
 
 test('each entry of a batch and of a transaction leaves its own event, and the Bundle one more', async () => {
-  const server = await audited({ settings: { conformance: { update_as_create: true } } })
-  await send(server, 'PUT', '/Patient/p1', { resourceType: 'Patient', id: 'p1' })
+  const server = shared
   const entries = [
     { resource: { resourceType: 'Patient', id: 'p2' }, request: { method: 'PUT', url: 'Patient/p2' } },
     { request: { method: 'GET', url: 'Patient/p1' } },
@@ -264,11 +268,10 @@ test('each entry of a batch and of a transaction leaves its own event, and the B
     [...transaction].sort(),
     ['transaction → 0', ...performed, 'update Patient/p2/_history/2 of Patient/p2 → 0'].sort(),
   )
-  await server.stop()
 })
 
 test('a transaction that is undone leaves its refusal, and no event of what was undone', async () => {
-  const server = await audited()
+  const server = shared
   const entries = [
     { resource: { resourceType: 'Patient', active: true }, request: { method: 'POST', url: 'Patient' } },
     { request: { method: 'GET', url: 'Patient/none' } },
@@ -277,7 +280,6 @@ test('a transaction that is undone leaves its refusal, and no event of what was 
     assert.is((await send(server, 'POST', '/', bundle('transaction', entries))).statusCode, 404)
   })
   assert.equal(lines, ['read Patient/none → 4', 'transaction → 4'])
-  await server.stop()
 })
 
 test('what is refused before it is known what it asks for leaves an event too', async () => {
@@ -319,8 +321,7 @@ test('what is refused before it is known what it asks for leaves an event too', 
 })
 
 test('a patch and an operation leave the event of what they did', async () => {
-  const server = await audited({ settings: { conformance: { update_as_create: true } } })
-  await send(server, 'PUT', '/Patient/p1', { resourceType: 'Patient', id: 'p1' })
+  const server = shared
   const o = await create(server, observation('Patient/p1'))
   const meta = {
     resourceType: 'Parameters',
@@ -351,7 +352,6 @@ test('a patch and an operation leave the event of what they did', async () => {
       'request Observation/o → 4',
     ],
   )
-  await server.stop()
 })
 
 test('with reads = false only changes, refusals and administrative reads are recorded', async () => {
@@ -408,13 +408,12 @@ test('nobody but the server makes, changes or deletes an AuditEvent: 405, and re
 })
 
 test('the administrative endpoints cannot be reached through a Bundle', async () => {
-  const server = await audited()
+  const server = shared
   const entry = [{ request: { method: 'GET', url: '_audit' } }]
   const answer = (await send(server, 'POST', '/', bundle('batch', entry))).json() as {
     entry: { response: { status: string } }[]
   }
   assert.match(answer.entry[0]?.response.status ?? '', /^4/)
-  await server.stop()
 })
 
 test('a server that stops and starts tells both, so that a time without records has its marks', async () => {

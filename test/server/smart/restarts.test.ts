@@ -17,7 +17,7 @@ import {
 } from '../../support/login-clinic.ts'
 import type { AnsweringServer } from '../../support/server-with.ts'
 import { askToken, assertionOf, registerService } from '../../support/smart-server.ts'
-import { createTestBrowser } from '../../support/test-browser.ts'
+import { type BrowserPage, createTestBrowser } from '../../support/test-browser.ts'
 import { until } from '../../support/until.ts'
 
 const SCOPE = 'openid launch/patient patient/*.rs offline_access'
@@ -53,31 +53,55 @@ const read = async ({ access_token: token }: Tokens): Promise<number> =>
 
 test('a login goes on after a restart behind each of its steps, and gives tokens once', async () => {
   const asked = askFor(app, SCOPE, { nonce: 'n-1' })
-  const browser = createTestBrowser(server)
-  let page = await browser.open(asked.url)
-  assert.match(page.url, /\/login$/)
+  const exchanged = async (code: string): Promise<Tokens> => {
+    const answer = await exchange(server, app, code, asked.verifier)
+    assert.is(answer.statusCode, 200, answer.body)
+    return answer.json() as Tokens
+  }
+  /** What a login leads to from one step to the next. */
+  const login = () => {
+    const browser = createTestBrowser(server)
+    let page: BrowserPage
+    let consent: BrowserPage
+    let code = ''
+    let tokens: Tokens
+    return [
+      async () => {
+        page = await browser.open(asked.url)
+        assert.match(page.url, /\/login$/)
+      },
+      async () => {
+        page = await browser.submit(page, { username: 'Dr. Demo' })
+        assert.match(page.url, /\/patient$/)
+      },
+      async () => {
+        page = await browser.submit(page, { patient: 'p1' })
+        assert.match(page.url, /\/consent$/)
+        consent = page
+      },
+      async () => {
+        code = codeOf(await browser.submit(page, { decision: 'allow' }))
+      },
+      async () => {
+        assert.not.ok((await browser.submit(consent, { decision: 'allow' })).hasLeft, 'the consent is used')
+        tokens = await exchanged(code)
+        assert.is(tokens.patient, 'p1')
+        const claims = JSON.parse(Buffer.from(tokens.id_token?.split('.')[1] ?? '', 'base64url').toString()) as object
+        assert.is((claims as { nonce: string }).nonce, 'n-1')
+      },
+      async () => {
+        assert.is(await read(tokens), 200)
+        const again = await exchange(server, app, code, asked.verifier)
+        assert.is(again.json().error, 'invalid_grant')
+        assert.is(await read(tokens), 401, 'the second use ends what the first one gave')
+      },
+    ]
+  }
+  // One login stands behind each of the steps when the server is killed.
+  const logins = Array.from({ length: login().length - 1 }, login)
+  for (const [at, steps] of logins.entries()) for (const step of steps.slice(0, at + 1)) await step()
   await restart()
-  page = await browser.submit(page, { username: 'Dr. Demo' })
-  assert.match(page.url, /\/patient$/)
-  await restart()
-  page = await browser.submit(page, { patient: 'p1' })
-  assert.match(page.url, /\/consent$/)
-  await restart()
-  const consent = page
-  const code = codeOf(await browser.submit(page, { decision: 'allow' }))
-  await restart()
-  assert.not.ok((await browser.submit(consent, { decision: 'allow' })).hasLeft, 'the consent is used')
-  const answer = await exchange(server, app, code, asked.verifier)
-  assert.is(answer.statusCode, 200, answer.body)
-  const tokens = answer.json() as Tokens
-  assert.is(tokens.patient, 'p1')
-  const claims = JSON.parse(Buffer.from(tokens.id_token?.split('.')[1] ?? '', 'base64url').toString()) as object
-  assert.is((claims as { nonce: string }).nonce, 'n-1')
-  await restart()
-  assert.is(await read(tokens), 200)
-  const again = await exchange(server, app, code, asked.verifier)
-  assert.is(again.json().error, 'invalid_grant')
-  assert.is(await read(tokens), 401, 'the second use ends what the first one gave')
+  for (const [at, steps] of logins.entries()) for (const step of steps.slice(at + 1)) await step()
 })
 
 test('a refresh token works once after a restart, and its reuse after another one ends the family', async () => {

@@ -1,9 +1,8 @@
-/** Three servers, each a process of its own, on one PostgreSQL: what one has issued, used or ended counts on all. */
+/** Three servers on one PostgreSQL: what one has issued, used or ended counts on all. */
 // database: postgres, on which several servers share what is stored
 import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { type ClinicProcess, fillClinic, startClinic } from '../../support/clinic-processes.ts'
 import { type FreshDatabase, postgresKind } from '../../support/database-kinds.ts'
 import {
   type App,
@@ -12,12 +11,13 @@ import {
   codeOf,
   exchange,
   goThrough,
+  loginClinic,
   refresh,
   registerApp,
   type Tokens,
   tokensOf,
 } from '../../support/login-clinic.ts'
-import type { AnsweringServer } from '../../support/server-with.ts'
+import type { AnsweringServer, TestServer } from '../../support/server-with.ts'
 import { askToken, assertionOf, BUILT_IN_BASIC, postForm, registerService } from '../../support/smart-server.ts'
 import { createTestBrowser } from '../../support/test-browser.ts'
 import { raceTokens } from '../../support/token-races.ts'
@@ -29,19 +29,18 @@ const ATTEMPTS = 4
 const SCOPE = 'launch/patient patient/*.rs offline_access'
 
 let fresh: FreshDatabase
-let servers: readonly [ClinicProcess, ClinicProcess, ClinicProcess]
+let servers: readonly [TestServer, TestServer, TestServer]
 let app: App
 
 test.before(async () => {
   fresh = await postgresKind.fresh()
-  await fillClinic(fresh)
-  const all = []
-  for (let n = 0; n < SERVERS; n += 1) all.push(startClinic(fresh))
-  servers = (await Promise.all(all)) as unknown as typeof servers
+  const all: TestServer[] = []
+  for (let n = 0; n < SERVERS; n += 1) all.push(await loginClinic({ settings: fresh.settings, together: true }))
+  servers = all as unknown as typeof servers
   app = await registerApp(servers[0])
 })
 test.after(async () => {
-  for (const server of servers) await server.kill()
+  for (const server of servers) await server.stop()
   await fresh.remove()
 })
 
@@ -114,7 +113,7 @@ test('a login goes on, a code is exchanged and a token is used on whichever serv
   const next: AnsweringServer = {
     inject: ((asked: never) => {
       turn += 1
-      return (servers[turn % SERVERS] as ClinicProcess).inject(asked)
+      return (servers[turn % SERVERS] as TestServer).inject(asked)
     }) as AnsweringServer['inject'],
   }
   for (let n = 0; n < 3; n += 1) {
@@ -131,9 +130,7 @@ test('an assertion that one server has taken is refused by the others, however m
   const [one] = servers
   const service = await registerService(one)
   const proof = await assertionOf(service)
-  const answers = await Promise.all(
-    Array.from({ length: 30 }, (_, n) => askToken(servers[n % 3] as ClinicProcess, proof)),
-  )
+  const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => askToken(servers[n % 3] as TestServer, proof)))
   assert.is(answers.filter(({ statusCode }) => statusCode === 200).length, 1)
   assert.ok(answers.every(({ statusCode, body }) => statusCode === 200 || body.includes('invalid_client')))
   for (const server of servers) assert.is((await askToken(server, proof)).statusCode, 401)

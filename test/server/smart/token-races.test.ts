@@ -7,7 +7,7 @@ import { loginClinic } from '../../support/login-clinic.ts'
 import { raceTokens } from '../../support/token-races.ts'
 
 const AT_ONCE = 50
-const ROUNDS = 4
+const ROUNDS = 2
 
 for (const [kind, servers] of [
   [sqliteKind, 1],
