@@ -89,8 +89,10 @@ export const namesOf = ({ all, fingerprint }: Pick<Definitions, 'all' | 'fingerp
       ...(version === undefined ? {} : { version }),
     })),
   async texts(type, names) {
-    const found = await all(type)
-    return names.map((name) => found.find((one) => one.package === name.package && one.id === name.id)?.json)
+    const keyOf = (one: { readonly package: string; readonly id: string }): string => `${one.package} ${one.id}`
+    // The first of those with the same name counts.
+    const found = new Map((await all(type)).toReversed().map((one) => [keyOf(one), one]))
+    return names.map((name) => found.get(keyOf(name))?.json)
   },
 })
 
