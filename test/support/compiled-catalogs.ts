@@ -4,6 +4,7 @@
  * a server that is started again does.
  */
 import { hash } from 'node:crypto'
+import type { AnyPlugin } from '../../kernel/index.ts'
 import { type Database, sql } from '../../plugins/database/service.ts'
 import { readRunFile, writeRunFile } from './run-file.ts'
 
@@ -21,6 +22,14 @@ const insert = sql(
 )
 
 const known = new Map<string, readonly CatalogRow[]>()
+const keys = new WeakMap<AnyPlugin, string>()
+
+/** Says which key the definitions of this plugin have, for plugins that add to them. Returns the plugin. */
+export const withCatalogKey = (plugin: AnyPlugin, key: string): AnyPlugin => {
+  keys.set(plugin, key)
+  return plugin
+}
+export const catalogKeyOf = (plugin: AnyPlugin): string | undefined => keys.get(plugin)
 
 const fileOf = (key: string): string => `catalog-${hash('sha256', key)}.json`
 

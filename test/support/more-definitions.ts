@@ -1,6 +1,9 @@
 /** Adds definitions to those of another plugin, as if another package were installed. */
+import { hash } from 'node:crypto'
 import { type AnyPlugin, definePlugin } from '../../kernel/index.ts'
+import { Database } from '../../plugins/database/service.ts'
 import { DefinitionNames, Definitions } from '../../plugins/packages/service.ts'
+import { catalogKeyOf, keepCompiledCatalog, putCompiledCatalog, withCatalogKey } from './compiled-catalogs.ts'
 import { namesOf } from './stub-definitions.ts'
 
 interface Resource {
@@ -11,12 +14,25 @@ interface Resource {
 }
 
 /** `name` and `version` are those of the added package; another version changes the fingerprint. */
-export const moreDefinitions = (base: AnyPlugin, name: string, version: string, more: readonly Resource[]): AnyPlugin =>
-  definePlugin({
+/**
+ * `isKept`: servers of a run share what was compiled, as they do without the addition. The one that compiles them logs what
+ * is wrong with them, and the others do not.
+ */
+export const moreDefinitions = (
+  base: AnyPlugin,
+  name: string,
+  version: string,
+  more: readonly Resource[],
+  { isKept = false }: { readonly isKept?: boolean } = {},
+): AnyPlugin => {
+  const ofBase = isKept ? catalogKeyOf(base) : undefined
+  const key = ofBase && JSON.stringify([ofBase, name, version, hash('sha256', JSON.stringify(more))])
+  const plugin = definePlugin({
     name: base.name,
     provides: [Definitions, DefinitionNames],
     uses: base.uses ?? [],
     setup(parts) {
+      let fingerprint = ''
       const added = more.map((resource) => ({
         package: `${name}@${version}`,
         type: resource.resourceType,
@@ -36,9 +52,19 @@ export const moreDefinitions = (base: AnyPlugin, name: string, version: string, 
       const provide = (token: unknown, inner: Definitions): void => {
         if (token !== Definitions) return
         const extended = extend(inner)
+        fingerprint = extended.fingerprint
         parts.provide(Definitions, extended)
         parts.provide(DefinitionNames, namesOf(extended))
       }
-      return base.setup?.({ ...parts, provide } as never)
+      const life = base.setup?.({ ...parts, provide } as never)
+      const database = parts.optional(Database)
+      // What the base would put into the database is compiled without the added ones, and not used.
+      if (key === undefined || life === undefined || database === undefined) return life
+      return {
+        start: () => putCompiledCatalog(database, key),
+        stop: () => keepCompiledCatalog(database, key, fingerprint),
+      }
     },
   })
+  return key === undefined ? plugin : withCatalogKey(plugin, key)
+}

@@ -6,15 +6,15 @@ import sdc from '../../plugins/sdc/index.ts'
 import terminology from '../../plugins/terminology/index.ts'
 import validation from '../../plugins/validation/index.ts'
 import { fhirPlugins } from './fhir-plugins.ts'
+import { formDefinitions } from './form-definitions.ts'
 import { moreDefinitions } from './more-definitions.ts'
 import { serverWith, type TestServer } from './server-with.ts'
-import { stubDefinitions } from './stub-definitions.ts'
 
 export type Json = Record<string, any>
 
 /** Only its name and version count: the tests make the forms that they need. */
-export const sdcPackage = (base: AnyPlugin = stubDefinitions('all')): AnyPlugin =>
-  moreDefinitions(base, 'hl7.fhir.uv.sdc', '4.0.0', [])
+export const sdcPackage = (base: AnyPlugin = formDefinitions): AnyPlugin =>
+  moreDefinitions(base, 'hl7.fhir.uv.sdc', '4.0.0', [], { isKept: true })
 
 export interface Answered {
   readonly status: number

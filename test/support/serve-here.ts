@@ -4,6 +4,7 @@
  */
 import { createKernel } from '../../kernel/index.ts'
 import { namedPlugins } from './named-plugins.ts'
+import { withReadyKeys } from './server-with.ts'
 import type { SpawnOptions } from './spawn-server.ts'
 import { startWithin } from './start-within.ts'
 
@@ -21,7 +22,7 @@ export const serveHere = async (
   { plugins = [], settings, isEarly = false }: Pick<SpawnOptions, 'plugins' | 'settings' | 'isEarly'> = {},
 ): Promise<ServerHere> => {
   const kernel = await createKernel({
-    plugins: await namedPlugins(plugins),
+    plugins: await withReadyKeys(await namedPlugins(plugins)),
     settings: {
       server: { bind: '127.0.0.1:0' },
       conformance: { update_as_create: true },

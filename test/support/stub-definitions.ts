@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { type AnyPlugin, definePlugin } from '../../kernel/index.ts'
 import { Database } from '../../plugins/database/service.ts'
 import { type Definition, DefinitionNames, Definitions } from '../../plugins/packages/service.ts'
-import { keepCompiledCatalog, putCompiledCatalog } from './compiled-catalogs.ts'
+import { keepCompiledCatalog, putCompiledCatalog, withCatalogKey } from './compiled-catalogs.ts'
 import { readRunFile, writeRunFile } from './run-file.ts'
 
 export const examplesFolder = dirname(createRequire(import.meta.url).resolve('hl7.fhir.r4.examples/package.json'))
@@ -89,8 +89,10 @@ export const namesOf = ({ all, fingerprint }: Pick<Definitions, 'all' | 'fingerp
       ...(version === undefined ? {} : { version }),
     })),
   async texts(type, names) {
-    const found = await all(type)
-    return names.map((name) => found.find((one) => one.package === name.package && one.id === name.id)?.json)
+    const keyOf = (one: { readonly package: string; readonly id: string }): string => `${one.package} ${one.id}`
+    // The first of those with the same name counts.
+    const found = new Map((await all(type)).toReversed().map((one) => [keyOf(one), one]))
+    return names.map((name) => found.get(keyOf(name))?.json)
   },
 })
 
@@ -110,8 +112,9 @@ const USUAL = [
 /**
  * `others` selects other definitions by file name: with all types all of them are included, otherwise none by default.
  */
-export const stubDefinitions = (types: readonly string[] | 'all' = USUAL, others?: RegExp): AnyPlugin =>
-  definePlugin({
+export const stubDefinitions = (types: readonly string[] | 'all' = USUAL, others?: RegExp): AnyPlugin => {
+  const key = JSON.stringify([types, others?.source])
+  const plugin = definePlugin({
     name: 'stub-definitions',
     provides: [Definitions, DefinitionNames],
     uses: [Database],
@@ -137,10 +140,11 @@ export const stubDefinitions = (types: readonly string[] | 'all' = USUAL, others
       })
       const database = optional(Database)
       if (database === undefined || !plugins.some(({ name }) => name === 'storage')) return undefined
-      const key = JSON.stringify([types, others?.source])
       return {
         start: () => putCompiledCatalog(database, key),
         stop: () => keepCompiledCatalog(database, key, fingerprint),
       }
     },
   })
+  return withCatalogKey(plugin, key)
+}

@@ -3,13 +3,15 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type FreshDatabase, postgresKind, sqliteKind } from '../../support/database-kinds.ts'
+import { serveHere } from '../../support/serve-here.ts'
 import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { until } from '../../support/until.ts'
 
 const TAKEOVER_MS = 10_000 // allowed after SIGKILL
 const HANDOVER_MS = 1_500 // one second is asked for; the rest is this machine's
 
-const create = (server: SpawnedServer): Promise<Response> =>
+type Base = Pick<SpawnedServer, 'base'>
+const create = (server: Base): Promise<Response> =>
   fetch(`${server.base}/Patient`, {
     method: 'POST',
     headers: { 'content-type': 'application/fhir+json' },
@@ -19,8 +21,8 @@ const idOf = async (answer: Response): Promise<string> => {
   assert.is(answer.status, 201)
   return ((await answer.json()) as { id: string }).id
 }
-const ready = async (server: SpawnedServer): Promise<boolean> => (await fetch(`${server.base}/readyz`)).status === 200
-const whenReady = async (server: SpawnedServer, ms: number): Promise<number> => {
+const ready = async (server: Base): Promise<boolean> => (await fetch(`${server.base}/readyz`)).status === 200
+const whenReady = async (server: Base, ms: number): Promise<number> => {
   const from = performance.now()
   await until(() => ready(server), ms, 'the other server to take over')
   return performance.now() - from
@@ -36,7 +38,7 @@ const checkWaits = async (server: SpawnedServer): Promise<void> => {
   assert.is(refused.status, 503)
   assert.ok(refused.headers.get('retry-after') !== null)
 }
-const whenWaiting = (server: SpawnedServer): Promise<void> =>
+const whenWaiting = (server: Base): Promise<void> =>
   until(
     async () =>
       ((await (await fetch(`${server.base}/readyz`)).json()) as { reason?: string }).reason ===
@@ -45,7 +47,7 @@ const whenWaiting = (server: SpawnedServer): Promise<void> =>
     'the second server to wait',
   )
 
-const health = async ({ base }: SpawnedServer): Promise<readonly [status: number, role: string]> => {
+const health = async ({ base }: Base): Promise<readonly [status: number, role: string]> => {
   const answer = await fetch(`${base}/healthz`)
   return [answer.status, ((await answer.json()) as { role: string }).role]
 }
@@ -108,7 +110,12 @@ for (const kind of [sqliteKind, postgresKind]) {
 
   test(`${kind.name}: SIGTERM hands over within a second, and ends one that waits at once`, async () => {
     const [second] = others as [SpawnedServer]
-    const third = await start('primary')
+    // It gets no signal.
+    const third = await serveHere(fresh.settings, {
+      plugins: PLUGINS,
+      settings: { cluster: { role: 'primary' }, smart: SECRETS },
+      isEarly: true,
+    })
     await Promise.all([whenWaiting(second), whenWaiting(third)])
     const asked = performance.now()
     assert.is(await second.end('SIGTERM'), 0)
@@ -120,7 +127,7 @@ for (const kind of [sqliteKind, postgresKind]) {
     assert.equal(await health(third), [200, 'primary'])
     assert.is((await fetch(`${third.base}/Patient/${id}`)).status, 200)
     await idOf(await create(third))
-    await third.kill()
+    await third.stop()
     await fresh.remove()
   })
 }

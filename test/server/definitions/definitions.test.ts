@@ -24,7 +24,7 @@ const more = [
     item: [{ linkId: '1', type: 'choice', answerValueSet: OWN }],
   },
 ]
-const guide = moreDefinitions(stubDefinitions('all'), 'example.guide', '1.2.0', more)
+const guide = moreDefinitions(stubDefinitions('all'), 'example.guide', '1.2.0', more, { isKept: true })
 const plugins = [database, guide, ...fhirPlugins, definitions, terminology]
 
 let shared: TestServer

@@ -5,17 +5,17 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { chosenKind, temporaryFolder } from '../../support/database-kinds.ts'
-import { type Json, send, startPrimary, startReplica, whenSays } from '../../support/replica-servers.ts'
+import { temporaryFolder } from '../../support/database-kinds.ts'
+import { freshWith, type Json, primaryHere, replicaHere, send, whenSays } from '../../support/replica-servers.ts'
 import { until } from '../../support/until.ts'
 import { lines, patient, toParameters } from './import-clinic.ts'
 
 test('kick-off, status, errors and deletion are sent on', async () => {
-  const fresh = await chosenKind.fresh()
+  const fresh = await freshWith(['jobs', 'import'])
   const place = temporaryFolder()
   const options = { plugins: ['jobs', 'import'], settings: { import: { sources: [place.path] } } }
-  const primary = await startPrimary(fresh, options)
-  const replica = await startReplica(fresh, primary.base, options)
+  const primary = await primaryHere(fresh, options)
+  const replica = await replicaHere(fresh, primary.base, options)
   await whenSays(replica, 'ok')
   const path = join(place.path, 'Patient.ndjson')
   writeFileSync(path, lines(patient('a'), '{', patient('b')))
@@ -43,8 +43,8 @@ test('kick-off, status, errors and deletion are sent on', async () => {
   await until(async () => (await send(replica, 'GET', '/Patient/b')).status === 200, 10_000, 'the replica to show it')
   assert.is((await send(replica, 'DELETE', job)).status, 202)
   assert.is((await send(replica, 'GET', job)).status, 404)
-  await replica.kill()
-  await primary.kill()
+  await replica.stop()
+  await primary.stop()
   await fresh.remove()
   place.remove()
 })

@@ -13,7 +13,7 @@ import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { until } from '../../support/until.ts'
 import { type Json, lines, patient, toParameters } from './import-clinic.ts'
 
-const RECORDS = 3_000
+const RECORDS = 2_000
 
 test('an import goes on in another process behind what was stored', async () => {
   const place = temporaryFolder()
@@ -35,7 +35,7 @@ test('an import goes on in another process behind what was stored', async () => 
   })
   assert.is(begun.status, 202, await begun.text())
   const job = new URL(begun.headers.get('content-location') as string).pathname
-  for (const stored of [200, 900]) {
+  for (const stored of [150, 600]) {
     await until(async () => (await total()) >= stored, 30_000, `${stored} resources`)
     await server.kill()
     server = await start()

@@ -13,7 +13,7 @@ import { chosenKind, temporaryFolder } from '../../support/database-kinds.ts'
 import { basic, serverWith } from '../../support/server-with.ts'
 
 const KILLS = Number(process.env.TEST_IMPORT_KILLS ?? 3)
-const RECORDS = KILLS * 1_500
+const RECORDS = KILLS * 1_000
 const PROGRAM = bundledProgram('importing-process')
 
 const folder = temporaryFolder()

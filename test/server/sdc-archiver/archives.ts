@@ -9,8 +9,8 @@ import sdcArchiver from '../../../plugins/sdc-archiver/index.ts'
 import terminology from '../../../plugins/terminology/index.ts'
 import validation from '../../../plugins/validation/index.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { formDefinitions } from '../../support/form-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
 import type { Answered, Asked, Json } from '../access/worlds.ts'
 
 /** A word that stands in what is archived, and nowhere else. */
@@ -73,14 +73,12 @@ export const toAsk =
     }
   }
 
-const definitions = stubDefinitions('all')
-
 export const archivePluginsWith = (installed: AnyPlugin): readonly AnyPlugin[] => [
   ...[database, installed, validation],
   ...fhirPlugins,
   ...[sdcArchiver, references, terminology, requestLog, audit],
 ]
-export const archivePlugins = archivePluginsWith(definitions)
+export const archivePlugins = archivePluginsWith(formDefinitions)
 
 export const archiveSettings = (more: Json = {}): Json => ({
   server: { public_url: 'http://localhost:80' },

@@ -2,6 +2,7 @@
 // database: sqlite, because forms are put together in the process; sdc/round-trip.test.ts is on each kind
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { formDefinitions } from '../../support/form-definitions.ts'
 import {
   fhirPath,
   type Json,
@@ -12,7 +13,6 @@ import {
   sdcUrl,
   variable,
 } from '../../support/sdc-server.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
 
 let it: SdcServer
 const url = (id: string): string => `http://forms.example/${id}`
@@ -183,7 +183,7 @@ test('a package has the Questionnaire with all that it needs', async () => {
 })
 
 test('without the package of SDC the operations are not there, and responses are checked', async () => {
-  const bare = await sdcServer({ definitions: stubDefinitions('all') })
+  const bare = await sdcServer({ definitions: formDefinitions })
   await bare.put(form('bare', { item: [{ linkId: '1', type: 'string', required: true }] }))
   const { rest } = (await bare.get('/metadata')).json
   const { operation } = rest[0].resource.find(({ type }: Json) => type === 'Questionnaire')

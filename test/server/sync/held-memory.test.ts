@@ -1,5 +1,6 @@
 /** What an open live query holds, for there are thousands of them. */
 // database: sqlite, because what the process holds for a query is the same on all
+// process: its own, because it collects the heap again and again, which takes long where other files have filled it
 import { once } from 'node:events'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

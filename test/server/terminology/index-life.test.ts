@@ -26,9 +26,10 @@ const systems = sql(
 )
 const counts = sql('test.counts', 'SELECT DISTINCT system FROM tx_concept WHERE system <= 2')
 
+const own = terminologyDefinitions()
 /** With a large code system of a package. */
-const definitions = terminologyDefinitions('dicom-dcim')
-const plugins = (plugin: AnyPlugin = terminology): readonly AnyPlugin[] => [
+const withPackage = terminologyDefinitions('dicom-dcim')
+const plugins = (plugin: AnyPlugin = terminology, definitions = own): readonly AnyPlugin[] => [
   database,
   definitions,
   ...fhirPlugins,
@@ -64,7 +65,7 @@ test('a code system that is stored after hours without work is indexed at once',
 
 test('a new version takes the place of the one before, whose rows are removed a while later', async () => {
   const clock = createManualClock(Date.now())
-  const server = await serverWith({ plugins: plugins(), settings, clock })
+  const server = await serverWith({ plugins: plugins(terminology, withPackage), settings, clock })
   await put(server, largeCodeSystem(COUNT))
   await idle(server)
   assert.is(await displayOf(server, `C${COUNT}`), '404')

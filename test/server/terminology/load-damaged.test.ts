@@ -1,5 +1,5 @@
 /** `server terminology load` with releases that are damaged or not whole, and value sets of lists and concepts that are not there. */
-// database: sqlite and postgres, as one in memory ends with the command
+// database: sqlite, because files are read and refused before they are stored; terminology/load.test.ts stores on each kind
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
