@@ -44,7 +44,7 @@ const twoOf = (names: readonly string[]): readonly string[] => {
     .map(({ name }) => ({ name, paths: pathsOf(name) }))
   const richest = (seen: ReadonlySet<string>) =>
     found
-      .map(({ name, paths }) => ({ name, paths, more: paths.difference(seen).size }))
+      .map(({ name, paths }) => ({ name, paths, more: [...paths].filter((path) => !seen.has(path)).length }))
       .reduce((best, one) => (one.more > best.more ? one : best))
   const first = richest(new Set())
   const second = richest(first.paths)
