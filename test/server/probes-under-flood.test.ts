@@ -8,7 +8,7 @@ import { assertQuick } from '../support/cpu-time.ts'
 import { temporaryFolder } from '../support/database-kinds.ts'
 import { spawnServer } from '../support/spawn-server.ts'
 
-const PROBES = 200 // of each, one after the other
+const PROBES = 100 // of each, one after the other
 const CONNECTIONS = 16
 const MAX_MS = 50
 const ATTEMPTS = 3 // on a machine that is busy with something else

@@ -9,6 +9,7 @@ import { assertRefused, assertServes } from '../../support/refused.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 
 const MEGA = 1024 * 1024
+const MOST = 4 * MEGA // bytes of a body
 const PATIENT = '{"resourceType":"Patient","active":true}'
 const UNSUPPORTED = { status: 415, code: 'not-supported' } as const
 const CORRUPT = { status: 400, code: 'structure' } as const
@@ -17,7 +18,7 @@ const TOO_LONG = { status: 413, code: 'too-long' } as const
 let server: TestServer
 let base = ''
 test.before(async () => {
-  server = await serverWith({ settings: { server: { bind: '127.0.0.1:0' }, fhir: { max_body_bytes: 16 * MEGA } } })
+  server = await serverWith({ settings: { server: { bind: '127.0.0.1:0' }, fhir: { max_body_bytes: MOST } } })
   base = await server.listen()
 })
 test.after(() => server.stop())
@@ -182,8 +183,8 @@ test('an answer in another form than FHIR JSON and XML is refused, by Accept and
 })
 
 test('a gzip bomb is unpacked no further than the limit, and stacked or unknown codings not at all (row 32)', async () => {
-  const bomb = gzipSync(Buffer.alloc(100 * MEGA, 0x20), { level: 9 })
-  assert.ok(bomb.length < 300_000)
+  const bomb = gzipSync(Buffer.alloc(100 * MEGA, 0x20), { level: 1 })
+  assert.ok(bomb.length < (100 * MEGA) / 200)
   for (let warm = 0; warm < 2; warm += 1) await encoded(bomb, 'gzip')
   const before = process.memoryUsage()
   const started = performance.now()
@@ -212,7 +213,7 @@ test('a gzip bomb is unpacked no further than the limit, and stacked or unknown 
     assertRefused(answer, UNSUPPORTED, encoding.slice(0, 60))
     assert.is(answer.headers['accept-encoding'], 'gzip')
   }
-  const space = Buffer.alloc(20 * MEGA, 0x20)
+  const space = Buffer.alloc(MOST + MEGA, 0x20)
   assertRefused(await encoded(brotliCompressSync(space, { params: { 1: 5 } }), 'br'), UNSUPPORTED, 'brotli')
   assertRefused(await encoded(zstdCompressSync(space), 'zstd'), UNSUPPORTED, 'zstd')
   assertRefused(await encoded(deflateSync(space), 'deflate'), UNSUPPORTED, 'deflate')
@@ -245,7 +246,7 @@ test('a gzip body of several members is read as one, and each has to be whole', 
     CORRUPT,
     'cut',
   )
-  const bomb = Buffer.concat([gzipSync(Buffer.alloc(20 * MEGA, 0x20)), gzipSync(Buffer.alloc(30 * MEGA, 0x20))])
+  const bomb = Buffer.concat([gzipSync(Buffer.alloc(MOST - MEGA, 0x20)), gzipSync(Buffer.alloc(2 * MEGA, 0x20))])
   assertRefused(await encoded(bomb, 'gzip'), { status: 413, code: 'too-long' }, 'together larger than the limit')
 })
 
@@ -275,7 +276,7 @@ test('a gzip body that is cut, damaged or followed by something is refused (row 
 })
 
 test('a body that says it is too large is refused unread (row 34)', async () => {
-  for (const size of [16 * MEGA + 1, 100 * MEGA, 2 ** 53, 10 ** 15]) {
+  for (const size of [MOST + 1, 100 * MEGA, 2 ** 53, 10 ** 15]) {
     // Not a byte of the body is sent.
     const { answers, closed } = await exchange(
       base,

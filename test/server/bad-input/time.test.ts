@@ -41,7 +41,8 @@ test.before(async () => {
   server = await serverWith({
     plugins: [...basic, ponder],
     limits: LIMITS,
-    settings: { server: { bind: '127.0.0.1:0' } },
+    // No thread reads the documents: how they are stored is not what is tested.
+    settings: { server: { bind: '127.0.0.1:0' }, fhir: { large_body_bytes: 64 * MEGA } },
   })
   base = await server.listen()
 })
@@ -149,27 +150,30 @@ test('a body that drips is cut although it moves (row 36)', async () => {
   await assertServes(server, 'row 36')
 })
 
+/** Bytes of documents, the oldest first: the newer three are more than the 16 megabytes that fit into a page of history. */
+const DOCUMENTS = [6, 5.5 * MEGA, 5.5 * MEGA, 5.5 * MEGA]
 let stored = 0
-/** Four large documents, once. */
+/** Stores the documents, once. */
 const fill = async (): Promise<void> => {
-  for (; stored < 4; stored += 1) {
-    const data = randomBytes(6 * MEGA).toString('base64')
+  for (; stored < DOCUMENTS.length; stored += 1) {
+    const data = randomBytes(DOCUMENTS[stored] as number).toString('base64')
     const body = `{"resourceType":"Binary","contentType":"application/pdf","data":"${data}"}`
     const headers = { 'content-type': 'application/fhir+json', prefer: 'return=minimal' }
     assert.is((await fetch(`${base}/Binary`, { method: 'POST', headers, body })).status, 201)
   }
 }
-const HISTORY = 'GET /Binary/_history HTTP/1.1\r\nHost: x\r\n\r\n'
+const ANSWER = 2 * 5.5 * MEGA * (4 / 3) // bytes of the data in an answer with two documents, more than sockets hold
+const HISTORY = 'GET /Binary/_history?_count=2 HTTP/1.1\r\nHost: x\r\n\r\n'
 
 test('a client that asks for much and reads nothing is cut, and costs one answer of memory (row 37)', async () => {
   await fill()
-  await fetch(`${base}/Binary/_history`).then((answer) => answer.arrayBuffer())
+  await fetch(`${base}/Binary/_history?_count=2`).then((answer) => answer.arrayBuffer())
   const before = process.memoryUsage().rss
   let most = 0
   const socket = await openSocket(base)
   const closed = new Promise((resolve) => socket.on('close', resolve))
   socket.pause()
-  // A hundred answers of 24 megabytes, asked for in five kilobytes.
+  // A hundred answers of 15 megabytes, asked for in seven kilobytes.
   abandoned = 0
   socket.write(HISTORY.repeat(100))
   const until = performance.now() + LATE_MS
@@ -184,7 +188,7 @@ test('a client that asks for much and reads nothing is cut, and costs one answer
   })
   socket.resume()
   await closed
-  assert.ok(received < 32 * MEGA, `${received} bytes came`)
+  assert.ok(received < ANSWER, `${received} bytes came`)
   assert.ok(most < 256 * MEGA, `${most / MEGA} MB more`)
   await assertServes(server, 'row 37')
 })
@@ -210,7 +214,8 @@ test('a client that reads slowly but steadily gets all of it (row 37)', async ()
 
 test('a page of history ends when it is large, and the next one goes on (row 37)', async () => {
   await fill()
-  const seen: string[] = []
+  const seen = new Set<string>()
+  const lengths: number[] = []
   let pages = 0
   for (let url: string | undefined = `${base}/Binary/_history`; url !== undefined; pages += 1) {
     const page = (await (await fetch(url)).json()) as {
@@ -218,13 +223,16 @@ test('a page of history ends when it is large, and the next one goes on (row 37)
       entry: { fullUrl: string; resource: { data: string } }[]
     }
     for (const { fullUrl, resource } of page.entry) {
-      assert.is(resource.data.length, 8 * MEGA)
-      seen.push(fullUrl)
+      lengths.push(resource.data.length)
+      seen.add(fullUrl)
     }
     url = page.link.find(({ relation }) => relation === 'next')?.url.replace('http://x', base)
   }
-  assert.is(new Set(seen).size, 4)
-  assert.is(seen.length, 4)
+  assert.is(seen.size, 4)
+  assert.equal(
+    lengths,
+    DOCUMENTS.toReversed().map((bytes) => Math.ceil(bytes / 3) * 4),
+  )
   assert.is(pages, 2)
 })
 

@@ -17,7 +17,7 @@ type Json = Record<string, any>
 type Headers = Record<string, string>
 
 const FHIR_JSON = 'application/fhir+json'
-const MAX_BYTES = 8 * 1024 * 1024
+const MAX_BYTES = 2 * 1024 * 1024
 
 let server: TestServer
 test.before(async () => {

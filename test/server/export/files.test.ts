@@ -11,7 +11,7 @@ test.before.each(async () => {
   clinic = await exportClinic()
 })
 test.after.each(() => clinic.stop())
-const DURING_EXPORT = 300 // changes
+const DURING_EXPORT = 150 // changes
 const pathOf = (url: string): string => url.replace(/^https?:\/\/[^/]+/, '')
 const filter = (...texts: readonly string[]): string =>
   texts.map((one) => `&_typeFilter=${encodeURIComponent(one)}`).join('')

@@ -2,18 +2,19 @@
 // database: sqlite, because it starts servers on SQLite and on PostgreSQL itself
 // waits: for servers that are killed or end, and for the next that takes over
 import { createHash } from 'node:crypto'
-import { globSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type DatabaseKind, postgresKind, sqliteKind, temporaryFolder } from '../../support/database-kinds.ts'
+import { namedPlugins } from '../../support/named-plugins.ts'
 import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { until } from '../../support/until.ts'
 import type { Json } from './export-clinic.ts'
 
 const TAKEOVER_MS = 35_000
 const TYPES = ['Patient', 'Observation', 'Practitioner', 'Organization', 'Encounter', 'Basic']
-const EACH = 40
+const EACH = 10
 
 interface Place {
   /** Finished files in the folder of a job. */
@@ -23,13 +24,17 @@ interface Place {
 }
 
 const placeOf = async (kind: DatabaseKind, plugins: readonly string[]): Promise<Place> => {
-  const { settings, remove } = await kind.fresh()
+  const all = [...plugins, 'export', 'slow-export']
+  const { settings, remove } = await kind.fresh(await namedPlugins(all))
   const folder = temporaryFolder()
   return {
-    files: (job) => globSync('*.ndjson', { cwd: join(folder.path, job.split('/').at(-1) as string) }).length,
+    files: (job) => {
+      const path = join(folder.path, job.split('/').at(-1) as string)
+      return existsSync(path) ? readdirSync(path).filter((name) => name.endsWith('.ndjson')).length : 0
+    },
     start: (isEarly = false) =>
       spawnServer(settings, {
-        plugins: [...plugins, 'export', 'slow-export'],
+        plugins: all,
         settings: { export: { dir: folder.path } },
         isEarly,
       }),
@@ -76,8 +81,13 @@ const look = async (
   }
 }
 /** Waits for so many files of all six. */
-const whenWritten = (place: Place, job: string, files: number): Promise<void> =>
-  until(() => place.files(job) >= files, 30_000, `${files} files`)
+const whenWritten = (place: Place, job: string, files: number, withinMs = 30_000): Promise<void> =>
+  until(() => place.files(job) >= files, withinMs, `${files} files`)
+/** Asks only once all files are there: each poll is a request. */
+const whenExported = async (place: Place, server: SpawnedServer, job: string): Promise<Json> => {
+  await whenWritten(place, job, TYPES.length, TAKEOVER_MS)
+  return whenEnded(server, job)
+}
 const whenEnded = async (server: SpawnedServer, job: string): Promise<Json> => {
   let found: Json = {}
   await until(
@@ -115,7 +125,7 @@ for (const kind of [sqliteKind, postgresKind])
     let server = await place.start()
     await fill(server)
     const whole = await begin(server)
-    const undisturbed = await contentOf(server, await whenEnded(server, whole))
+    const undisturbed = await contentOf(server, await whenExported(place, server, whole))
     assert.is(undisturbed.length, TYPES.length)
     for (const files of [1, 3, 5]) {
       const job = await begin(server)
@@ -125,7 +135,7 @@ for (const kind of [sqliteKind, postgresKind])
       const from = performance.now()
       server = next ?? (await place.start())
       await whenReady(server)
-      const manifest = await whenEnded(server, job)
+      const manifest = await whenExported(place, server, job)
       assert.is(manifest.status, 200, JSON.stringify(manifest))
       assert.ok(performance.now() - from < TAKEOVER_MS)
       assert.equal(await contentOf(server, manifest), undisturbed)
@@ -141,12 +151,12 @@ test('K21: a worker that stood still while another one took over adds nothing: e
   const place = await placeOf(postgresKind, ['writers-together', 'quick-jobs'])
   const first = await place.start()
   await fill(first)
-  const undisturbed = await contentOf(first, await whenEnded(first, await begin(first)))
+  const undisturbed = await contentOf(first, await whenExported(place, first, await begin(first)))
   const job = await begin(first)
   await whenWritten(place, job, 2)
   const second = await place.start()
   first.child.kill('SIGSTOP')
-  const manifest = await whenEnded(second, job)
+  const manifest = await whenExported(place, second, job)
   first.child.kill('SIGCONT')
   assert.is(manifest.status, 200)
   assert.equal(await contentOf(second, manifest), undisturbed)

@@ -41,6 +41,8 @@ export interface ExpungeServer extends TestServer {
   ): Promise<{ statusCode: number; body: string; json(): any; headers: any }>
   /** Creates a resource; returns its id. */
   create(resource: object): Promise<string>
+  /** Creates them in one transaction; returns their ids. */
+  createAll(resources: readonly object[]): Promise<readonly string[]>
   /** Waits for the end of a job; returns the last answer. */
   ended(location: string): Promise<{ statusCode: number; body: string; json(): any }>
 }
@@ -63,6 +65,12 @@ export const expungeServer = async (fresh: FreshDatabase, settings: object = {})
       const answer = await send('POST', `/${resource.resourceType}`, resource)
       assert.is(answer.statusCode, 201, answer.body)
       return answer.json().id
+    },
+    async createAll(resources: readonly { resourceType: string }[]) {
+      const entry = resources.map((resource) => ({ resource, request: { method: 'POST', url: resource.resourceType } }))
+      const answer = await send('POST', '/', { resourceType: 'Bundle', type: 'transaction', entry })
+      assert.is(answer.statusCode, 200, answer.body)
+      return answer.json().entry.map(({ response }: any) => /([^/]+)\/_history\/1$/.exec(response.location)?.[1])
     },
     async ended(location: string) {
       const { pathname } = new URL(location)

@@ -23,9 +23,9 @@ test('a record is erased with all that was deleted of it, and others stay', () =
       subject: { reference: `Patient/${id}` },
     }
     const visit = await server.create(encounter)
-    const mine: string[] = []
-    for (let n = 0; n < 130; n += 1)
-      mine.push(await server.create(observation(`Patient/${id}`, { encounter: { reference: `Encounter/${visit}` } })))
+    const one = observation(`Patient/${id}`, { encounter: { reference: `Encounter/${visit}` } })
+    const mine = await server.createAll(Array.from({ length: 130 }, () => one))
+    assert.is(new Set(mine).size, 130)
     // An older resource refers to a newer one, so that it cannot be erased by itself.
     const first = observation(`Patient/${id}`, { id: mine[0], hasMember: [{ reference: `Observation/${mine[129]}` }] })
     assert.is((await server.send('PUT', `/Observation/${mine[0]}`, first)).statusCode, 200)
@@ -35,7 +35,7 @@ test('a record is erased with all that was deleted of it, and others stay', () =
     const ended = await server.ended(begun.headers['content-location'])
     assert.is(ended.statusCode, 200, ended.body)
     assert.match(ended.body, 'The record is erased.')
-    for (const one of mine) assert.is(await bodiesOf(server, 'Observation', one), 0, one)
+    for (const made of mine) assert.is(await bodiesOf(server, 'Observation', made), 0, made)
     assert.is(await bodiesOf(server, 'Encounter', visit), 0)
     assert.is(await bodiesOf(server, 'Patient', id), 0)
     assert.is((await server.send('GET', `/Observation/${kept}`)).statusCode, 200)
@@ -108,8 +108,7 @@ test('a job that was interrupted goes on after a restart', async () => {
   let server = await expungeServer(fresh)
   try {
     const id = await server.create(patient())
-    const mine: string[] = []
-    for (let n = 0; n < 250; n += 1) mine.push(await server.create(observation(`Patient/${id}`)))
+    const mine = await server.createAll(Array.from({ length: 250 }, () => observation(`Patient/${id}`)))
     const begun = await server.send('POST', `/Patient/${id}/$expunge?compartment=true`)
     await server.stop()
     server = await expungeServer(fresh)

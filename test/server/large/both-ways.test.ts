@@ -4,7 +4,6 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { chosenKind } from '../../support/database-kinds.ts'
 import { examplesFolder } from '../../support/stub-definitions.ts'
 import { type Asked, type TwoServers, twoServers } from './two-servers.ts'
 
@@ -20,24 +19,41 @@ const sameRows = () => servers.sameRows()
 
 const files = readdirSync(examplesFolder).filter((name) => /^[A-Z].*\.json$/.test(name))
 /**
- * The test takes the largest examples of each type that are not too large, because they have more elements than others.
- * A thread finds the same in a body whatever the database is, so a part of them shows how PostgreSQL stores it.
+ * Of each type the test takes the example with the most elements, and the one that has the most others: four of the largest
+ * have no more. Looked at are the larger ones that are not too large.
  */
-const EACH = chosenKind.name === 'postgres' ? 1 : 4
+const LOOKED_AT = 40
 const MAX_BYTES = 50_000
 const sizeOf = (name: string): number => statSync(join(examplesFolder, name)).size
-const chooseOf = (names: readonly string[]): readonly string[] =>
+/** Adds the paths of all values. */
+const addPaths = (value: unknown, path: string, paths: Set<string>): Set<string> => {
+  if (Array.isArray(value)) for (const one of value) addPaths(one, path, paths)
+  else if (typeof value === 'object' && value !== null)
+    for (const [name, one] of Object.entries(value)) addPaths(one, `${path}.${name}`, paths)
+  else paths.add(path)
+  return paths
+}
+const pathsOf = (name: string): ReadonlySet<string> =>
+  addPaths(JSON.parse(readFileSync(join(examplesFolder, name), 'utf8')), '', new Set())
+const twoOf = (names: readonly string[]): readonly string[] => {
+  const found = names
+    .map((name) => ({ name, size: sizeOf(name) }))
+    .filter(({ size }, _at, { length }) => size < MAX_BYTES || length === 1)
+    .sort((one, other) => other.size - one.size)
+    .slice(0, LOOKED_AT)
+    .map(({ name }) => ({ name, paths: pathsOf(name) }))
+  const richest = (seen: ReadonlySet<string>) =>
+    found
+      .map(({ name, paths }) => ({ name, paths, more: [...paths].filter((path) => !seen.has(path)).length }))
+      .reduce((best, one) => (one.more > best.more ? one : best))
+  const first = richest(new Set())
+  const second = richest(first.paths)
+  return second.more === 0 ? [first.name] : [first.name, second.name]
+}
+const chosen =
   process.env.ALL_EXAMPLES === undefined
-    ? names
-        .map((name) => ({ name, size: sizeOf(name) }))
-        .filter(({ size }, _at, { length }) => size < MAX_BYTES || length === 1)
-        .sort((one, other) => other.size - one.size)
-        .slice(0, EACH)
-        .map(({ name }) => name)
-    : names
-const chosen = [...Map.groupBy(files, (name) => name.slice(0, name.indexOf('-')))].flatMap(([, names]) =>
-  chooseOf(names),
-)
+    ? [...Map.groupBy(files, (name) => name.slice(0, name.indexOf('-'))).values()].flatMap(twoOf)
+    : files
 
 test('examples of all types are put, answered, refused and indexed the same way by a thread', async () => {
   let refused = 0
