@@ -78,7 +78,7 @@ const mostOld = async (bytes: number): Promise<number> => {
     boundHeap(${bytes})
     const live = Array.from({ length: 400_000 }, (_, at) => ({ at, list: [at] }))
     let most = 0
-    for (let n = 1; n <= 2_500_000; n += 1) {
+    for (let n = 1; n <= 1_800_000; n += 1) {
       live[Math.floor(Math.random() * live.length)] = { at: n, list: [n] }
       if (n % 20_000 > 0) continue
       const spaces = getHeapSpaceStatistics()

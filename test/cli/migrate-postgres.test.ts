@@ -141,20 +141,22 @@ const dieAt = async (moment: string, settings: Record<string, unknown>): Promise
 for (const kind of ['sqlite', 'postgres'] as const)
   test(`killed at ${MOMENTS.length} moments of its first start, ${kind} has the old schema or the new, and starts`, async () => {
     const folder = temporaryFolder()
-    for (const [n, moment] of MOMENTS.entries()) {
-      const name = `killed_${kind}_${n}`
-      const path = `${folder.path}/${name}.sqlite`
-      if (kind === 'postgres') await postgres.createDatabase(name)
-      const url = postgres.url(undefined, name)
-      const database = kind === 'sqlite' ? { kind, sqlite_path: path } : { kind, postgres_url: url }
-      const flags = kind === 'sqlite' ? ['--sqlite', path] : ['--postgres', url]
+    const path = `${folder.path}/killed.sqlite`
+    if (kind === 'postgres') await postgres.createDatabase('killed')
+    const url = postgres.url(undefined, 'killed')
+    const database = kind === 'sqlite' ? { kind, sqlite_path: path } : { kind, postgres_url: url }
+    const flags = kind === 'sqlite' ? ['--sqlite', path] : ['--postgres', url]
+    // Each start finds what the one before has left, and the last one what all have left.
+    for (const moment of MOMENTS) {
       await dieAt(moment, { database })
       const { code, stdout } = await migrate('--status', ...flags)
       assert.is(code, 0)
       const recorded = Number(/recorded: (\d+)/.exec(stdout)?.[1])
       assert.ok(recorded === 0 || recorded === STEPS, `${recorded} of ${STEPS}`)
-      await startOnce({ database })
     }
+    await startOnce({ database })
+    const { stdout } = await migrate('--status', ...flags)
+    assert.match(stdout, `recorded: ${STEPS}\n`)
     folder.remove()
   })
 

@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
+import { compilerEnvironment } from '../support/compiler-environment.ts'
 import { packOnce } from '../support/packed-package.ts'
 import { smallPackage } from '../support/small-package.ts'
 
@@ -26,8 +27,12 @@ const project = realpathSync(mkdtempSync(join(tmpdir(), 'refhir-project-')))
 test.after(() => rmSync(project, { recursive: true, force: true }))
 
 /** Settings of the npm that runs the tests are not those of the project; the runtime is. */
-const environment = (): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_|^SERVER_|^NODE_COMPILE_CACHE$/i.test(name)))
+const environment = (): NodeJS.ProcessEnv => ({
+  ...Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !/^npm_|^SERVER_|^NODE_COMPILE_CACHE$/i.test(name)),
+  ),
+  ...compilerEnvironment,
+})
 
 const run = async (folder: string, command: string, args: readonly string[]): Promise<string> => {
   try {

@@ -29,6 +29,7 @@ import * as assert from 'uvu/assert'
 import { gatherFirstParty } from '../../cli/gather.ts'
 import { variablesOf } from '../../kernel/settings/annotation.ts'
 import { firstParty } from '../../plugins/index.ts'
+import { compilerEnvironment } from '../support/compiler-environment.ts'
 import { freePort } from '../support/free-port.ts'
 import { isOpenToOthers } from '../support/is-open-to-others.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
@@ -125,6 +126,7 @@ const linkModules = (folder: string): void => {
 }
 
 const runBuildStage = (): void => {
+  const env = { ...process.env, ...compilerEnvironment }
   const target = join(place, 'build-stage')
   let workdir = '/'
   for (const instruction of build.instructions) {
@@ -134,7 +136,7 @@ const runBuildStage = (): void => {
     } else if (instruction.name === 'COPY') copy(instruction, target, workdir)
     else if (instruction.text === 'npm ci --ignore-scripts') linkModules(join(target, workdir))
     else if (instruction.name === 'RUN')
-      execFileSync('/bin/sh', ['-c', instruction.text], { cwd: join(target, workdir), stdio: 'pipe' })
+      execFileSync('/bin/sh', ['-c', instruction.text], { cwd: join(target, workdir), env, stdio: 'pipe' })
     else throw new Error(`what does ${instruction.name} do?`)
   }
 }

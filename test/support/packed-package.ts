@@ -18,6 +18,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { compilerEnvironment } from './compiler-environment.ts'
 import { until } from './until.ts'
 
 const run = promisify(execFile)
@@ -41,7 +42,8 @@ const SOURCES = [
 const pack = async (folder: string): Promise<string> => {
   for (const part of SOURCES) cpSync(join(root, part), join(folder, part), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
-  const { stdout } = await run('npm', ['pack', '--silent', '--offline'], { cwd: folder })
+  const env = { ...process.env, ...compilerEnvironment }
+  const { stdout } = await run('npm', ['pack', '--silent', '--offline'], { cwd: folder, env })
   return join(folder, stdout.trim().split('\n').at(-1)!)
 }
 
@@ -124,7 +126,8 @@ export const createPackedPackage = async (): Promise<PackedPackage> => {
         'node',
         ...Object.keys(sources),
       ]
-      const checked = run(process.execPath, [compiler, ...options], { cwd: join(path, folder) })
+      const env = { ...process.env, ...compilerEnvironment }
+      const checked = run(process.execPath, [compiler, ...options], { cwd: join(path, folder), env })
       return checked.then(
         () => '',
         (error: { readonly stdout: string }) => error.stdout,

@@ -1,6 +1,7 @@
 /** Servers that share the limits count one another through the database. Spec: [rate_limit] servers. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import limits from '../../../plugins/limits/index.ts'
 import { databaseKinds } from '../../support/database-kinds.ts'
 import { createManualClock, type ManualClock } from '../../support/manual-clock.ts'
 import { until } from '../../support/until.ts'
@@ -28,7 +29,7 @@ for (const kind of databaseKinds.filter(({ name }) => name !== 'memory')) {
     work: (server: () => Promise<Limited>, clock: Passing) => Promise<void>,
     rate_limit: Record<string, unknown> = {},
   ): Promise<void> => {
-    const place = await kind.fresh()
+    const place = await kind.fresh([writersTogether, limits])
     const clock = createManualClock()
     const servers: Limited[] = []
     const watches: DatabaseWatch[] = []
