@@ -1,11 +1,11 @@
 /** One large body, or a resource that is large, does not hold up others: the main thread works on it in short turns, whatever is done. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { collection as collectionOf, type LargeBody, largeBodies } from '../../bodies/large-bodies.ts'
+import { type LargeBody, largeBodies } from '../../bodies/large-bodies.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { until } from '../../support/until.ts'
 import { testTurnsOfReads } from './turns-of-reads.ts'
-import { assertShort, JSON_HEADERS, MEGA, SIZES, startTurnsServer, type TurnsServer } from './turns-server.ts'
+import { assertShort, MEGA, SIZES, startTurnsServer, type TurnsServer } from './turns-server.ts'
 
 const MAX_BYTES = 1280 * MEGA // of memory, with four bodies at once
 
@@ -23,13 +23,7 @@ const all = largeBodies(SIZES, 'stored')
 /** These bodies are refused, only validated, or differ in how a thread reads them, so the database makes no difference. */
 const ONCE = ['collection that is broken', 'QuestionnaireResponse, nested', '$validate']
 const bodies = chosenKind.name === 'postgres' ? all.filter(({ name }) => !ONCE.includes(name)) : all
-/** Twice as large, so that four need memory, and that a client leaves long before the work on one has ended. */
-const collection: Omit<LargeBody, 'name' | 'status'> = {
-  method: 'POST',
-  path: '/Bundle',
-  headers: JSON_HEADERS,
-  body: Buffer.from(collectionOf(2 * SIZES.bytes)),
-}
+const collection = bodies.find(({ name }) => name === 'collection') as LargeBody
 
 for (const one of bodies)
   test(`${one.name}: answered in short turns`, async () => {
@@ -49,7 +43,7 @@ test('four at once are answered, within bounded memory', async () => {
     [201, 201, 201, 201],
   )
   const { most, rss } = await server.turns()
-  assertShort(most, 'one of four', 2)
+  assertShort(most)
   assert.ok(rss < MAX_BYTES, `${rss} bytes`)
 })
 
