@@ -1,6 +1,5 @@
 /** Locks that another process holds for too long: who waits for them says so, and is in nobody's way meanwhile. */
 // database: postgres, the one kind where others hold locks
-// waits: for locks of other processes
 import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
