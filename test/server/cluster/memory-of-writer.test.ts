@@ -29,8 +29,7 @@ const FHIR = { 'content-type': 'application/fhir+json' }
 const WAIT_MS = 20_000
 const CONFIRMED_MS = 3_000 // less than a confirmed beat is good for, with the beat that is lost
 const KILLS = 3 // of PostgreSQL
-const ACKNOWLEDGED = 40 // writes between two of them
-const WRITES = 240 // of overlapping clients
+const WRITES = 800 // of overlapping clients
 const MAX_ROUNDS = 30 // of commits whose connection is lost
 const settings = { conformance: { update_as_create: true } }
 const definitions = stubDefinitions(
@@ -136,7 +135,7 @@ test('under overlapping clients, no read or search is older than what was known 
   const reads = found.counts['read 200'] ?? 0
   const asked = watch.statements.get('fhir.read') ?? 0
   assert.ok(reads > asked * 1.2, `${reads} reads, ${asked} of them and of patches asked the database`)
-  assert.ok((found.counts['transaction 412'] ?? 0) > 10, JSON.stringify(found.counts))
+  assert.ok((found.counts['transaction 412'] ?? 0) > 50, JSON.stringify(found.counts))
   await server.stop()
 })
 
@@ -151,7 +150,7 @@ test('the same where connections are lost in the middle of COMMIT', async () => 
   })
   let cut = 0
   proxy.onClient = (chunk) => {
-    if (!chunk.includes('fence') || !random.chance(0.15)) return 'pass'
+    if (!chunk.includes('fence') || !random.chance(0.05)) return 'pass'
     cut += 1
     return random.chance(0.7) ? 'cut' : 'drop'
   }
@@ -163,7 +162,7 @@ test('the same where connections are lost in the middle of COMMIT', async () => 
   assert.ok(cut > 10, `${cut} connections were cut`)
   for (const label of Object.keys(found.counts))
     assert.match(label, / (20[01]|204|304|404|409|410|412|503)$|of nothing$/)
-  assert.ok((found.counts['read 200'] ?? 0) > 150, JSON.stringify(found.counts))
+  assert.ok((found.counts['read 200'] ?? 0) > 500, JSON.stringify(found.counts))
   await server.stop()
   proxy.stop()
   await fresh.remove()
@@ -192,7 +191,7 @@ test('the same where PostgreSQL is killed: what was seen before it was on disk i
   let isRunning = true
   const kill = async (): Promise<void> => {
     for (let n = 0; n < KILLS; n += 1) {
-      const enough = acknowledged + ACKNOWLEDGED
+      const enough = acknowledged + 60
       await until(() => acknowledged >= enough || !isRunning, WAIT_MS, 'acknowledged writes')
       const { promise, resolve } = Promise.withResolvers<void>()
       accepts = promise
