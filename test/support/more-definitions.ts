@@ -58,7 +58,7 @@ export const moreDefinitions = (
       }
       const life = base.setup?.({ ...parts, provide } as never)
       const database = parts.optional(Database)
-      // What the base would put into the database is compiled without the added ones, and not used.
+      // The catalog of the base lacks the added definitions, so it is not put into the database.
       if (key === undefined || life === undefined || database === undefined) return life
       return {
         start: () => putCompiledCatalog(database, key),

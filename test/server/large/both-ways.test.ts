@@ -19,8 +19,8 @@ const sameRows = () => servers.sameRows()
 
 const files = readdirSync(examplesFolder).filter((name) => /^[A-Z].*\.json$/.test(name))
 /**
- * Of each type the test takes the example with the most elements, and the one that has the most others: four of the largest
- * have no more. Looked at are the larger ones that are not too large.
+ * Of each type the test takes the example with the most elements, and the one that adds the most elements to it. The four
+ * largest examples have no more elements. It chooses among the larger examples that are below a limit.
  */
 const LOOKED_AT = 40
 const MAX_BYTES = 50_000

@@ -58,7 +58,7 @@ test('a login goes on after a restart behind each of its steps, and gives tokens
     assert.is(answer.statusCode, 200, answer.body)
     return answer.json() as Tokens
   }
-  /** What a login leads to from one step to the next. */
+  /** The steps of one login. Each of them uses the result of the step before. */
   const login = () => {
     const browser = createTestBrowser(server)
     let page: BrowserPage
