@@ -10,25 +10,37 @@ export interface AuditDetails {
   of(run: AuditRunner, version: StoredVersion | undefined, ownUrl: OwnUrl | undefined): FactDetails | undefined
   /** The patients of several versions, each once. Mostly all versions belong to one patient. */
   patients(versions: readonly StoredVersion[], ownUrl: OwnUrl | undefined): readonly string[]
+  /**
+   * `patients`, when it is called. The trail keeps the function until the event is written, so it refers to nothing else: with
+   * the request its answer and its buffers would stay in memory as long.
+   */
+  patientsLater(versions: readonly StoredVersion[], ownUrl: OwnUrl | undefined): () => readonly string[]
 }
 
-export const createAuditDetails = (patientSubjects: Pick<PatientSubjects, 'ofVersion'>): AuditDetails => ({
-  of: (run, version, ownUrl) =>
-    version === undefined || run.onAudit === null
-      ? undefined
-      : { patients: () => patientSubjects.ofVersion(version, ownUrl) },
-  patients(versions, ownUrl) {
+export const createAuditDetails = (patientSubjects: Pick<PatientSubjects, 'ofVersion'>): AuditDetails => {
+  const patients: AuditDetails['patients'] = (versions, ownUrl) => {
     const found: string[] = []
     for (const version of versions)
       for (const patient of patientSubjects.ofVersion(version, ownUrl))
         if (patient !== found.at(-1)) found.push(patient)
     return found.length < 2 ? found : [...new Set(found)]
-  },
-})
+  }
+  return {
+    patients,
+    patientsLater: (versions, ownUrl) => () => patients(versions, ownUrl),
+    of: (run, version, ownUrl) =>
+      version === undefined || run.onAudit === null
+        ? undefined
+        : { patients: () => patientSubjects.ofVersion(version, ownUrl) },
+  }
+}
 
-/** Details of a read of several versions: their patients, and the query. Empty when no plugin taps `onAudit`. */
+/**
+ * Details of a read of several versions: their patients, and the query. Empty when no plugin taps `onAudit`. The trail keeps
+ * `patients` until the event is written.
+ */
 export const withAuditDetails = (
   run: AuditRunner,
   patients: () => readonly string[],
-  query: () => string,
-): { readonly details?: FactDetails } => (run.onAudit === null ? {} : { details: { query, patients } })
+  query: string,
+): { readonly details?: FactDetails } => (run.onAudit === null ? {} : { details: { query: () => query, patients } })

@@ -165,6 +165,7 @@ export const emitRefused = async (
   if (run.onAudit === null) return
   const { status, extras } = toServerError(error)
   const { hidden, patients } = extras
-  const details = patients === undefined ? undefined : { patients: () => patients(request.ownUrl) }
+  const { ownUrl } = request // not the request: the trail keeps the function until the event is written
+  const details = patients === undefined ? undefined : { patients: () => patients(ownUrl) }
   await run.onAudit({ request, interaction, status: request.recordedStatus(status), hidden, details })
 }

@@ -38,7 +38,8 @@ export const createNotifyChanges = (run: Runners, observer: ChangeObserver): Not
     if (run.onAudit === null) return undefined
     const { interaction, version, created } = changed
     const status = version.deleted ? 204 : created ? 201 : 200
-    const details: FactDetails = { patients: () => observer.patients(changed, request.ownUrl) }
+    const { ownUrl } = request
+    const details: FactDetails = { patients: () => observer.patients(changed, ownUrl) }
     const fact: AuditFact = { request, interaction, status, version: version.version, details, transaction }
     return run.onAudit(fact)
   }

@@ -31,7 +31,7 @@ export interface HistoryParts {
   readonly registry: Pick<Registry, 'key'>
   /** Entries of a page when `_count` is not given, and the largest number a page may have. */
   readonly page: { readonly default: number; readonly max: number }
-  readonly audit: Pick<AuditDetails, 'patients'>
+  readonly audit: Pick<AuditDetails, 'patientsLater'>
   readonly prepareVersions: PrepareVersions
 }
 
@@ -198,8 +198,8 @@ export const history =
           `{"resourceType":"Bundle","id":"${parts.random.id()}","type":"history",${total === undefined ? '' : `"total":${total},`}` +
           `"link":[${linksOf(parts, ctx, bound, given, next)}]${entries === '' ? '' : `,"entry":[${entries}]`}}`
         const text = await indentedBundle(presentation, compact)
-        const patients = (): readonly string[] => parts.audit.patients(page.versions, ctx.ownUrl)
-        return { status: 200, shows: 'text', text, ...withAuditDetails(here.run, patients, () => queryOf(url)) }
+        const patients = parts.audit.patientsLater(page.versions, ctx.ownUrl)
+        return { status: 200, shows: 'text', text, ...withAuditDetails(here.run, patients, queryOf(url)) }
       },
     }
   }

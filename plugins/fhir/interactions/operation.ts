@@ -97,7 +97,7 @@ const addressOperation = (
   const interaction: Interaction = interactionOf(request, { kind: 'operation', type, id, operation: code })
 
   const given = createShown(audit, view.run, ctx.ownUrl)
-  const details = (here: View) => withAuditDetails(here.run, given.patients, () => queryOf(url))
+  const details = (here: View) => withAuditDetails(here.run, given.patients, queryOf(url))
 
   const invocation = async (here: View, ruling: Ruling, body: unknown): Promise<BuiltInInvocation> => {
     checkOperation(ruling, interaction, operation.rights)

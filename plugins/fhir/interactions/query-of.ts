@@ -8,6 +8,6 @@ export const queryOf = (url: string): string => {
 
 /** The query as it was sent: that of the address, then that of the form. */
 export const queryIn = ({ url, body }: Pick<InteractionRequest, 'url' | 'body'>): string => {
-  const form = body instanceof Uint8Array ? Buffer.from(body).toString('utf8') : ''
-  return [queryOf(url), form].filter((part) => part !== '').join('&')
+  if (!(body instanceof Uint8Array)) return queryOf(url)
+  return [queryOf(url), Buffer.from(body).toString('utf8')].filter((part) => part !== '').join('&')
 }

@@ -23,7 +23,7 @@ export const search =
           shows: 'text',
           text,
           length,
-          ...withAuditDetails(here.run, patients, () => queryIn(request)),
+          ...withAuditDetails(here.run, patients, queryIn(request)),
         })
         const later = async (usual: MaybePromise<SearchsetPage | undefined>): Promise<Answer> =>
           toAnswer((await usual) ?? (await searchPage(parts, here, request, scope, ruling)))

@@ -12,7 +12,7 @@ export interface FastPageParts {
   readonly catalog: Pick<TypeCatalog, 'types'>
   readonly clock: Clock
   readonly random: Random
-  readonly audit: Pick<AuditDetails, 'patients'>
+  readonly audit: Pick<AuditDetails, 'patientsLater'>
 }
 
 /** The first `count` of the versions as entries of a searchset. */
@@ -30,7 +30,7 @@ export const searchsetEntries = (
   // URL.
   let length = text.length + versions.length * (Buffer.byteLength(baseUrl) - baseUrl.length)
   for (const version of versions) length += version.length - version.text.length
-  return { text, length, patients: () => audit.patients(versions, ownUrl) }
+  return { text, length, patients: audit.patientsLater(versions, ownUrl) }
 }
 
 /** The same entries for the cache, which is valid until one of them changes. */

@@ -42,7 +42,7 @@ export interface SearchPageParts {
   readonly catalog: Pick<TypeCatalog, 'types'>
   readonly clock: Clock
   readonly random: Random
-  readonly audit: Pick<AuditDetails, 'patients'>
+  readonly audit: Pick<AuditDetails, 'patientsLater'>
   readonly prepareVersions: PrepareVersions
 }
 
@@ -93,5 +93,5 @@ export const searchPage = async (
     types: catalog.types,
   })
   const text = await indentedBundle(presentation, compact)
-  return { text, patients: () => audit.patients(versions, ctx.ownUrl) }
+  return { text, patients: audit.patientsLater(versions, ctx.ownUrl) }
 }

@@ -2,9 +2,9 @@
  * Reads many versions page by page. Each page is authorized. A fact is emitted for each page, or one for all pages with
  * the number of versions.
  */
-import type { FactDetails, Interaction, Ruling } from '../../../kernel/index.ts'
+import type { Interaction, Ruling } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import type { AuditDetails } from '../audit-details.ts'
+import { type AuditDetails, withAuditDetails } from '../audit-details.ts'
 import { dispatchRead, emitRefused } from '../dispatch.ts'
 import type { Opened, Seat } from './seat.ts'
 
@@ -19,7 +19,7 @@ export type ReadPage = (opened: Opened, ruling: Ruling) => Promise<VersionPage>
 
 /** Yields the versions of all pages. `query` is the query that the facts name. */
 export async function* auditedPages(
-  audit: Pick<AuditDetails, 'patients'>,
+  audit: Pick<AuditDetails, 'patientsLater'>,
   seat: Seat,
   interaction: Interaction,
   query: string,
@@ -32,9 +32,9 @@ export async function* auditedPages(
     const done = dispatchRead(run, request, interaction, async (ruling) => {
       const result = await readPage({ view, request }, ruling)
       const shown = [...result.versions]
-      const details: FactDetails = { query: () => query, patients: () => audit.patients(shown, request.ownUrl) }
       seat.shown?.(shown)
-      return { result, status: 200, details }
+      const patients = audit.patientsLater(shown, request.ownUrl)
+      return { result, status: 200, ...withAuditDetails(run, patients, query) }
     })
     return Promise.resolve(done)
   }

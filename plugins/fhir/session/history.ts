@@ -29,7 +29,7 @@ const startOf = ({ upTo, after }: HistoryOptions): number | undefined => {
 export interface HistoryParts {
   readonly catalog: Pick<TypeCatalog, 'types'>
   readonly clock: Clock
-  readonly audit: Pick<AuditDetails, 'patients'>
+  readonly audit: Pick<AuditDetails, 'patientsLater'>
 }
 
 /** `parts` returns the parts once the server has started. */

@@ -15,6 +15,8 @@ import type { Seat } from './seat.ts'
 import type { CurrentResource, SessionReads } from './session.ts'
 import { createStream, type StreamParts } from './stream.ts'
 
+const nobody = (): readonly string[] => []
+
 const PAGE_PARAMETER = '_page='
 
 /** The page token in a link. */
@@ -61,8 +63,8 @@ export const createReads = (parts: () => SessionReadsParts, seat: Seat): Session
         next: next === undefined ? undefined : pageIn(next.address),
         issues,
       }
-      const patients = (): readonly string[] => audit.patients(versions, request.ownUrl)
-      return { result, status: 200, ...withAuditDetails(view.run, patients, () => query) }
+      const patients = audit.patientsLater(versions, request.ownUrl)
+      return { result, status: 200, ...withAuditDetails(view.run, patients, query) }
     })
   },
   stream: createStream(parts, seat),
@@ -79,15 +81,7 @@ export const createReads = (parts: () => SessionReadsParts, seat: Seat): Session
       const { state } = registry
       const { conditions, areCurrent } = await matchingOf(catalog, view, request, ruling, name, pairs)
       const result = toMatcher(registry, { type: name, pairs, ruling, state, conditions, areCurrent })
-      return {
-        result,
-        status: 200,
-        ...withAuditDetails(
-          view.run,
-          () => [],
-          () => query,
-        ),
-      }
+      return { result, status: 200, ...withAuditDetails(view.run, nobody, query) }
     })
   },
   subject: (of, resource) => toSubject(parts().registry, of, resource),

@@ -24,7 +24,7 @@ const readKey = (key: string): { readonly pin: number; readonly rid: number } =>
 
 export interface StreamParts {
   readonly catalog: Pick<TypeCatalog, 'types'>
-  readonly audit: Pick<AuditDetails, 'patients'>
+  readonly audit: Pick<AuditDetails, 'patientsLater'>
   readonly owned: Pick<ServerOwnedTypes, 'readElsewhere' | 'checkRead'>
 }
 

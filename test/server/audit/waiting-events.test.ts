@@ -1,0 +1,72 @@
+// database: sqlite, because what is kept in memory does not depend on the database
+/** An event that waits to be written keeps what it tells of, and not the request with its answer and its buffers. */
+import { test } from 'uvu'
+import * as assert from 'uvu/assert'
+import { type AuditFact, definePlugin } from '../../../kernel/index.ts'
+import database from '../../../plugins/database/index.ts'
+import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { watchHeldMemory } from '../../support/held-memory.ts'
+import { searchDefinitions } from '../../support/search-definitions.ts'
+import { serverWith } from '../../support/server-with.ts'
+
+interface Waiting {
+  readonly kind: string
+  readonly details: AuditFact['details']
+  readonly request: WeakRef<AuditFact['request']>
+}
+
+const JSON_BODY = { 'content-type': 'application/fhir+json' }
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+/** An address, with the query that its event has, and the number of patients. */
+const READS = [
+  ['GET', '/Patient?gender=male&_count=5', 'gender=male&_count=5', 1],
+  ['GET', '/Patient?gender=male&_count=5', 'gender=male&_count=5', 1], // from the page cache
+  ['GET', '/Patient?name:contains=wan&_summary=true', 'name:contains=wan&_summary=true', 1],
+  ['GET', '/Patient/p', undefined, 1],
+  ['GET', '/Patient/p/_history/1', undefined, 1],
+  ['GET', '/Patient/p/_history?_count=3', '_count=3', 1],
+  ['GET', '/Patient/_history', '', 1],
+  ['GET', '/Patient/p/$everything', '', 1],
+  ['POST', '/Patient/_search?_count=4', '_count=4&gender=male', 1],
+] as const
+
+test('an event that waits for the trail does not keep its request in memory', async () => {
+  const waiting: Waiting[] = []
+  const trail = definePlugin({
+    name: 'trail',
+    setup({ hooks }) {
+      hooks.onAudit.tap('wait', ({ request, interaction, details }) => {
+        waiting.push({ kind: interaction.kind, details, request: new WeakRef(request) })
+      })
+    },
+  })
+  const server = await serverWith({
+    plugins: [database, searchDefinitions(), ...fhirPlugins, trail],
+    settings: { conformance: { update_as_create: true } },
+  })
+  try {
+    const payload = JSON.stringify({ resourceType: 'Patient', id: 'p', gender: 'male', name: [{ family: 'Kwan' }] })
+    await server.inject({ method: 'PUT', url: '/Patient/p', headers: JSON_BODY, payload })
+    waiting.length = 0
+    for (const [method, url] of READS) {
+      const form = method === 'POST' ? { headers: FORM, payload: 'gender=male' } : {}
+      const { statusCode, body } = await server.inject({ method, url, ...form })
+      assert.is(statusCode, 200, `${url}: ${body}`)
+    }
+    const collect = watchHeldMemory()
+    await collect()
+    assert.equal(
+      waiting.map(({ kind, request }) => [kind, request.deref()?.url]),
+      waiting.map(({ kind }) => [kind, undefined]),
+    )
+    assert.equal(
+      waiting.map(({ details }) => [details?.query?.(), details?.patients?.().length]),
+      READS.map(([, , query, patients]) => [query, patients]),
+    )
+  } finally {
+    await server.stop()
+  }
+})
+
+test.run()
