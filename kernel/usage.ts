@@ -44,9 +44,10 @@ export const createUsageWatch = (
 ): UsageWatch => {
   const connections = new WeakMap<Socket, Charged>()
 
-  /** Bytes that crossed a connection since the last call. */
-  const charge = (socket: Socket): { readonly bytesIn: number; readonly bytesOut: number } => {
-    const { bytesRead, bytesWritten } = socket
+  /** Bytes that crossed a connection since the last call; undefined for an injected request, which has no connection. */
+  const charge = (socket: Socket): { readonly bytesIn: number; readonly bytesOut: number } | undefined => {
+    const { bytesRead, bytesWritten }: Partial<Pick<Socket, 'bytesRead' | 'bytesWritten'>> = socket
+    if (bytesRead === undefined || bytesWritten === undefined) return undefined
     const charged = connections.get(socket)
     if (charged === undefined) {
       connections.set(socket, { read: bytesRead, written: bytesWritten })
@@ -69,14 +70,11 @@ export const createUsageWatch = (
           : isTaken(response)
             ? SWITCHED
             : CLIENT_LEFT
-        const isCounted = typeof socket.bytesRead === 'number' && typeof socket.bytesWritten === 'number'
-        // An injected request has no connection: only its bodies are counted.
-        const { bytesIn, bytesOut } = isCounted
-          ? charge(socket)
-          : {
-              bytesIn: lengthOf(request.headers['content-length']),
-              bytesOut: lengthOf(sent.getHeader('content-length')),
-            }
+        // Of an injected request only the bodies are counted.
+        const { bytesIn, bytesOut } = charge(socket) ?? {
+          bytesIn: lengthOf(request.headers['content-length']),
+          bytesOut: lengthOf(sent.getHeader('content-length')),
+        }
         const duration = clock.monotonic() - began
         meter({ request: ctx, relayed: ctx.relayed, status, bytesIn, bytesOut, duration })
       }
@@ -88,9 +86,10 @@ export const createUsageWatch = (
     },
     refused(ctx, socket, status) {
       const began = clock.monotonic()
-      socket.on('close', () =>
-        meter({ request: ctx, relayed: undefined, status, ...charge(socket), duration: clock.monotonic() - began }),
-      )
+      socket.on('close', () => {
+        const { bytesIn = 0, bytesOut = 0 } = charge(socket) ?? {}
+        meter({ request: ctx, relayed: undefined, status, bytesIn, bytesOut, duration: clock.monotonic() - began })
+      })
     },
   }
 }

@@ -3,18 +3,39 @@ import type { IncomingMessage } from 'node:http'
 import type { DirectAnswer } from '../direct-answer.ts'
 import type { AnswerHead, Compression } from './compression.ts'
 
-const headOf = (status: number, headers: string[]): AnswerHead => {
-  const at = (name: string): number => headers.indexOf(name)
-  return {
-    status,
-    get: (name) => (at(name) === -1 ? undefined : headers[at(name) + 1]),
-    set(name, value) {
-      if (at(name) === -1) headers.push(name, value)
-      else headers[at(name) + 1] = value
-    },
-    remove(name) {
-      if (at(name) !== -1) headers.splice(at(name), 2)
-    },
+/** The head of a direct answer, whose list of headers is copied when the first one changes. */
+class ListedHead implements AnswerHead {
+  readonly status: number
+  headers: readonly string[]
+  #own: string[] | undefined
+
+  constructor(status: number, headers: readonly string[]) {
+    this.status = status
+    this.headers = headers
+  }
+
+  get(name: string): string | undefined {
+    const at = this.headers.indexOf(name)
+    return at === -1 ? undefined : this.headers[at + 1]
+  }
+
+  set(name: string, value: string): void {
+    const own = this.#change()
+    const at = own.indexOf(name)
+    if (at === -1) own.push(name, value)
+    else own[at + 1] = value
+  }
+
+  remove(name: string): void {
+    const own = this.#change()
+    const at = own.indexOf(name)
+    if (at !== -1) own.splice(at, 2)
+  }
+
+  #change(): string[] {
+    this.#own ??= [...this.headers]
+    this.headers = this.#own
+    return this.#own
   }
 }
 
@@ -24,11 +45,11 @@ export const compressDirect = (
   request: IncomingMessage,
   answer: DirectAnswer,
 ): DirectAnswer | Promise<DirectAnswer> => {
-  const { status, headers: given, body, length } = answer
-  const type = given[given.indexOf('content-type') + 1]
-  if (!compression.concerns(status, type, body)) return answer
-  const headers = [...given]
-  const compressed = compression.apply(request.headers, headOf(status, headers), body)
+  const { status, body, length } = answer
+  const head = new ListedHead(status, answer.headers)
+  if (!compression.concerns(status, head.get('content-type'), body)) return answer
+  const compressed = compression.apply(request.headers, head, body)
+  const { headers } = head
   if (compressed instanceof Promise)
     return compressed.then((bytes) => ({ status, headers, body: bytes, length: bytes.length }))
   return { status, headers, body, length }

@@ -47,13 +47,14 @@ export const createCompression = (fromBytes: number): Compression | null => {
   return {
     concerns(status, type, body): body is Body {
       if (status === 204 || status === 206 || status === 304) return false
-      if (typeof type !== 'string' || !COMPRESSIBLE.test(type)) return false
-      return typeof body === 'string' || Buffer.isBuffer(body) ? body.length >= fromBytes : isStream(body)
+      const isLarge = typeof body === 'string' || Buffer.isBuffer(body) ? body.length >= fromBytes : isStream(body)
+      return isLarge && typeof type === 'string' && COMPRESSIBLE.test(type)
     },
     apply(headers, head, body) {
       // Compressed already, or not to be changed by anybody.
       if (head.get('content-encoding') !== undefined) return undefined
-      if (/\bno-transform\b/i.test(String(head.get('cache-control') ?? ''))) return undefined
+      const caching = head.get('cache-control')
+      if (caching !== undefined && /\bno-transform\b/i.test(String(caching))) return undefined
       const varies = head.get('vary')
       if (
         !String(varies ?? '')

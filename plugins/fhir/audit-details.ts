@@ -36,11 +36,11 @@ export const createAuditDetails = (patientSubjects: Pick<PatientSubjects, 'ofVer
 }
 
 /**
- * Details of a read of several versions: their patients, and the query. Empty when no plugin taps `onAudit`. The trail keeps
- * `patients` until the event is written.
+ * Details of a read of several versions: their patients, and the query; undefined when no plugin taps `onAudit`. The trail
+ * keeps `patients` until the event is written.
  */
-export const withAuditDetails = (
+export const detailsOfPage = (
   run: AuditRunner,
   patients: () => readonly string[],
   query: string,
-): { readonly details?: FactDetails } => (run.onAudit === null ? {} : { details: { query: () => query, patients } })
+): FactDetails | undefined => (run.onAudit === null ? undefined : { query: () => query, patients })

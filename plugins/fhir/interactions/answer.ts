@@ -23,7 +23,7 @@ export interface Answer {
   /** Additional headers. */
   readonly headers?: Readonly<Record<string, string>>
   /** Details for the audit trail. */
-  readonly details?: FactDetails
+  readonly details?: FactDetails | undefined
   /** The operation that the audit trail names instead of that of the address. */
   readonly recordedAs?: string | undefined
   /** FHIR JSON made for this answer. */

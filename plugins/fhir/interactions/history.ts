@@ -4,7 +4,7 @@ import { isResourceId, readDateRange, type TypeCatalog, typeOf } from '../../mod
 import { extent, QueryParameterValue, type Registry, signPageToken, verifyPageToken } from '../../search/service.ts'
 import type { HistoryPage, HistoryQuery, StoredVersion } from '../../storage/service.ts'
 import { NotFound } from '../../storage/service.ts'
-import { type AuditDetails, withAuditDetails } from '../audit-details.ts'
+import { type AuditDetails, detailsOfPage } from '../audit-details.ts'
 import { checkAccept } from '../http/media.ts'
 import type { PrepareVersions } from '../large/prepare-versions.ts'
 import { entryPresentation, indentedBundle } from '../presentation/indented-bundle.ts'
@@ -199,7 +199,7 @@ export const history =
           `"link":[${linksOf(parts, ctx, bound, given, next)}]${entries === '' ? '' : `,"entry":[${entries}]`}}`
         const text = await indentedBundle(presentation, compact)
         const patients = parts.audit.patientsLater(page.versions, ctx.ownUrl)
-        return { status: 200, shows: 'text', text, ...withAuditDetails(here.run, patients, queryOf(url)) }
+        return { status: 200, shows: 'text', text, details: detailsOfPage(here.run, patients, queryOf(url)) }
       },
     }
   }

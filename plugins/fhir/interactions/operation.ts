@@ -4,7 +4,7 @@ import type { ParsedResource, TypeCatalog } from '../../model/service.ts'
 import { isResourceId, typeOf } from '../../model/service.ts'
 import { NotFound } from '../../storage/service.ts'
 import type { Validator } from '../../validation/service.ts'
-import { type AuditDetails, withAuditDetails } from '../audit-details.ts'
+import { type AuditDetails, detailsOfPage } from '../audit-details.ts'
 import { checkOperation } from '../dispatch.ts'
 import { checkAccept } from '../http/media.ts'
 import type { LargeBodies } from '../large/large-bodies.ts'
@@ -97,7 +97,7 @@ const addressOperation = (
   const interaction: Interaction = interactionOf(request, { kind: 'operation', type, id, operation: code })
 
   const given = createShown(audit, view.run, ctx.ownUrl)
-  const details = (here: View) => withAuditDetails(here.run, given.patients, queryOf(url))
+  const details = (here: View) => detailsOfPage(here.run, given.patients, queryOf(url))
 
   const invocation = async (here: View, ruling: Ruling, body: unknown): Promise<BuiltInInvocation> => {
     checkOperation(ruling, interaction, operation.rights)
@@ -129,7 +129,11 @@ const addressOperation = (
           given.clear()
           const answered = await operation.answer(await invocation(here, ruling, request.body))
           const { recordedAs } = answered
-          return { ...toAnswer(answered, presentation.pretty), ...details(here), ...(recordedAs && { recordedAs }) }
+          return {
+            ...toAnswer(answered, presentation.pretty),
+            details: details(here),
+            ...(recordedAs && { recordedAs }),
+          }
         },
       },
     }
@@ -146,7 +150,7 @@ const addressOperation = (
           changes,
           answerAll: (changed) => ({
             ...toAnswer(answer(changed.map(toOperationChanged)), presentation.pretty),
-            ...details(view),
+            details: details(view),
           }),
         }
       },

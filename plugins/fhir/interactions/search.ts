@@ -1,14 +1,35 @@
 /** search, on a type, the whole server or a compartment, by GET and POST. https://hl7.org/fhir/R4/http.html#search */
+import type { Ruling } from '../../../kernel/index.ts'
 import type { MaybePromise } from '../../database/service.ts'
-import { withAuditDetails } from '../audit-details.ts'
+import type { SearchScope } from '../../search/service.ts'
+import { detailsOfPage } from '../audit-details.ts'
 import type { BesideResources } from '../beside.ts'
 import { type SearchFastParts, searchFast } from '../search/fast-path.ts'
 import { type SearchPageParts, searchPage } from '../search/planned-search.ts'
 import type { SearchsetPage } from '../search/searchset-page.ts'
+import type { View } from '../view.ts'
 import type { Answer } from './answer.ts'
 import { queryIn } from './query-of.ts'
 import type { AddressRead } from './read-interaction.ts'
-import { interactionOf } from './request.ts'
+import { type InteractionRequest, interactionOf } from './request.ts'
+
+const toAnswer = ({ run }: View, request: InteractionRequest, { text, length, patients }: SearchsetPage): Answer => ({
+  status: 200,
+  shows: 'text',
+  text,
+  length,
+  details: detailsOfPage(run, patients, queryIn(request)),
+})
+
+/** `fast`: the result of the fast path, which is undefined where the search has to be planned. */
+const searchLater = async (
+  parts: SearchPageParts,
+  view: View,
+  request: InteractionRequest,
+  scope: SearchScope,
+  ruling: Ruling,
+  fast: MaybePromise<SearchsetPage | undefined>,
+): Promise<Answer> => toAnswer(view, request, (await fast) ?? (await searchPage(parts, view, request, scope, ruling)))
 
 export const search =
   (parts: SearchFastParts & SearchPageParts & { readonly beside: BesideResources | undefined }): AddressRead =>
@@ -18,19 +39,12 @@ export const search =
     return {
       interaction: interactionOf(request, { kind, type: scope.type }),
       answer(here, ruling) {
-        const toAnswer = ({ text, length, patients }: SearchsetPage): Answer => ({
-          status: 200,
-          shows: 'text',
-          text,
-          length,
-          ...withAuditDetails(here.run, patients, queryIn(request)),
-        })
-        const later = async (usual: MaybePromise<SearchsetPage | undefined>): Promise<Answer> =>
-          toAnswer((await usual) ?? (await searchPage(parts, here, request, scope, ruling)))
         const type = scope.compartment === undefined ? scope.type : undefined
         const isAlone = type === undefined || parts.beside?.has(type) !== true
-        const usual = isAlone ? searchFast(parts, here, request, type, ruling) : undefined
-        return usual === undefined || usual instanceof Promise ? later(usual) : toAnswer(usual)
+        const fast = isAlone ? searchFast(parts, here, request, type, ruling) : undefined
+        return fast === undefined || fast instanceof Promise
+          ? searchLater(parts, here, request, scope, ruling, fast)
+          : toAnswer(here, request, fast)
       },
     }
   }

@@ -4,7 +4,7 @@
  */
 import type { Interaction, Ruling } from '../../../kernel/index.ts'
 import type { StoredVersion } from '../../storage/service.ts'
-import { type AuditDetails, withAuditDetails } from '../audit-details.ts'
+import { type AuditDetails, detailsOfPage } from '../audit-details.ts'
 import { dispatchRead, emitRefused } from '../dispatch.ts'
 import type { Opened, Seat } from './seat.ts'
 
@@ -34,7 +34,7 @@ export async function* auditedPages(
       const shown = [...result.versions]
       seat.shown?.(shown)
       const patients = audit.patientsLater(shown, request.ownUrl)
-      return { result, status: 200, ...withAuditDetails(run, patients, query) }
+      return { result, status: 200, details: detailsOfPage(run, patients, query) }
     })
     return Promise.resolve(done)
   }

@@ -2,7 +2,7 @@
 import type { Interaction } from '../../../kernel/index.ts'
 import { typeOf } from '../../model/service.ts'
 import { type Registry, type SearchEntry, toMatcher, toSubject } from '../../search/service.ts'
-import { type AuditDetails, withAuditDetails } from '../audit-details.ts'
+import { type AuditDetails, detailsOfPage } from '../audit-details.ts'
 import { authorize, dispatchRead, emitRefused } from '../dispatch.ts'
 import { checkOwnedSearch } from '../interactions/check-owned-read.ts'
 import type { ServerOwnedTypes } from '../interactions/owned-types.ts'
@@ -64,7 +64,7 @@ export const createReads = (parts: () => SessionReadsParts, seat: Seat): Session
         issues,
       }
       const patients = audit.patientsLater(versions, request.ownUrl)
-      return { result, status: 200, ...withAuditDetails(view.run, patients, query) }
+      return { result, status: 200, details: detailsOfPage(view.run, patients, query) }
     })
   },
   stream: createStream(parts, seat),
@@ -81,7 +81,7 @@ export const createReads = (parts: () => SessionReadsParts, seat: Seat): Session
       const { state } = registry
       const { conditions, areCurrent } = await matchingOf(catalog, view, request, ruling, name, pairs)
       const result = toMatcher(registry, { type: name, pairs, ruling, state, conditions, areCurrent })
-      return { result, status: 200, ...withAuditDetails(view.run, nobody, query) }
+      return { result, status: 200, details: detailsOfPage(view.run, nobody, query) }
     })
   },
   subject: (of, resource) => toSubject(parts().registry, of, resource),
