@@ -47,6 +47,13 @@ const withServer = async (
   }
 }
 
+/** For tests whose clocks stand still: the clients of each are others. */
+let shared: TestServer
+test.before(async () => {
+  shared = await serverWith({ plugins, clock: createManualClock() })
+})
+test.after(() => shared.stop())
+
 test('requests are counted by client, UTC day and class', () =>
   withServer(async (server, clock) => {
     const created = await server.inject({ method: 'POST', url: '/Patient', headers: FHIR, payload: PATIENT })
@@ -86,63 +93,59 @@ test('filters choose client, days and class', () =>
     assert.ok((await usageOf(server, '?client=')).every((row) => row.client === null))
   }))
 
-test('pages hold every row once, in JSON and in CSV', () =>
-  withServer(async (server) => {
-    const clients = Array.from({ length: 25 }, (_, at) => `client-${String(at).padStart(2, '0')}`)
-    for (const client of clients) await server.inject({ url: '/Patient', headers: { 'x-test-client': client } })
-    const seen: (string | null)[] = []
-    let url: string | undefined = '/_usage?class=search&_count=10'
-    for (let pages = 0; url !== undefined; pages += 1) {
-      assert.ok(pages < 4)
-      const { usage, next } = (await server.inject(url)).json() as { usage: Row[]; next?: string }
-      seen.push(...usage.map((row) => row.client))
-      url = next
-    }
-    assert.equal(seen, clients)
-    const csv = await server.inject({ url: '/_usage?class=search&_count=10', headers: { accept: 'text/csv' } })
-    assert.is(csv.headers['content-type'], 'text/csv; charset=utf-8; header=present')
-    assert.is(csv.body.split('\r\n').length, 12)
-    const link = /^<([^>]+)>; rel="next"$/.exec(String(csv.headers.link))?.[1] ?? ''
-    assert.match((await server.inject(`${link}&_format=csv`)).body, 'client-10,2026-01-15,search,1,')
-  }))
+test('pages hold every row once, in JSON and in CSV', async () => {
+  const server = shared
+  const clients = Array.from({ length: 25 }, (_, at) => `client-${String(at).padStart(2, '0')}`)
+  for (const client of clients) await server.inject({ url: '/Patient', headers: { 'x-test-client': client } })
+  const seen: (string | null)[] = []
+  let url: string | undefined = '/_usage?class=search&_count=10'
+  for (let pages = 0; url !== undefined; pages += 1) {
+    assert.ok(pages < 4)
+    const { usage, next } = (await server.inject(url)).json() as { usage: Row[]; next?: string }
+    seen.push(...usage.map((row) => row.client))
+    url = next
+  }
+  assert.equal(seen, clients)
+  const csv = await server.inject({ url: '/_usage?class=search&_count=10', headers: { accept: 'text/csv' } })
+  assert.is(csv.headers['content-type'], 'text/csv; charset=utf-8; header=present')
+  assert.is(csv.body.split('\r\n').length, 12)
+  const link = /^<([^>]+)>; rel="next"$/.exec(String(csv.headers.link))?.[1] ?? ''
+  assert.match((await server.inject(`${link}&_format=csv`)).body, 'client-10,2026-01-15,search,1,')
+})
 
-test('a client that looks like a formula or holds a comma stays text in CSV', () =>
-  withServer(async (server) => {
-    for (const client of ['=1+1', 'a,"b"'])
-      await server.inject({ url: '/Patient', headers: { 'x-test-client': client } })
-    const { body } = await server.inject('/_usage?class=search&_format=csv')
-    assert.match(body, "'=1+1,2026-01-15,search,1,")
-    assert.match(body, '"a,""b""",2026-01-15,search,1,')
-  }))
+test('a client that looks like a formula or holds a comma stays text in CSV', async () => {
+  const server = shared
+  for (const client of ['=1+1', 'a,"b"']) await server.inject({ url: '/Patient', headers: { 'x-test-client': client } })
+  const { body } = await server.inject('/_usage?class=search&_format=csv')
+  assert.match(body, "'=1+1,2026-01-15,search,1,")
+  assert.match(body, '"a,""b""",2026-01-15,search,1,')
+})
 
-test('what is asked for in another way is refused, saying what is known', () =>
-  withServer(async (server) => {
-    for (const [query, message] of [
-      [
-        '?user=x',
-        '/_usage has no parameter "user"; it takes client, from, to, class, _count, _page, _format, _pretty.',
-      ],
-      ['?client=a&client=b', 'The parameter client takes one value; it is given twice.'],
-      ['?client=%00', 'The parameter client takes no NUL character.'],
-      ['?from=yesterday', 'The parameter from takes a day such as 2026-11-21, in UTC.'],
-      ['?to=2026-02-30', 'The parameter to takes a day such as 2026-11-21, in UTC.'],
-      ['?class=reads', 'The parameter class takes one of read, search, write, bundle, operation, export, sync, admin.'],
-      ['?_count=0', 'The parameter _count takes a number from 1 to 10000.'],
-      ['?_page=x', 'The parameter _page takes what the link to the next page holds.'],
-      ['?_page=WyIiLCJcdTAwMDAiLCIiXQ', 'The parameter _page takes what the link to the next page holds.'], // a NUL
-    ] as const) {
-      const answer = await server.inject(`/_usage${query}`)
-      assert.is(answer.statusCode, 400, query)
-      assert.is((answer.json() as any).issue[0].diagnostics, message)
-    }
-    assert.is((await server.inject({ url: '/_usage', headers: { accept: 'text/html' } })).statusCode, 406)
-    for (const format of ['xml', 'constructor', '__proto__'])
-      assert.is((await server.inject(`/_usage?_format=${format}`)).statusCode, 406, format)
-    assert.is((await server.inject({ url: '/_usage', headers: { accept: 'text/html, */*;q=0.8' } })).statusCode, 200)
-    const posted = await server.inject({ method: 'POST', url: '/_usage', headers: FHIR, payload: PATIENT })
-    assert.is(posted.statusCode, 405)
-    assert.is(posted.headers.allow, 'GET, HEAD')
-  }))
+test('what is asked for in another way is refused, saying what is known', async () => {
+  const server = shared
+  for (const [query, message] of [
+    ['?user=x', '/_usage has no parameter "user"; it takes client, from, to, class, _count, _page, _format, _pretty.'],
+    ['?client=a&client=b', 'The parameter client takes one value; it is given twice.'],
+    ['?client=%00', 'The parameter client takes no NUL character.'],
+    ['?from=yesterday', 'The parameter from takes a day such as 2026-11-21, in UTC.'],
+    ['?to=2026-02-30', 'The parameter to takes a day such as 2026-11-21, in UTC.'],
+    ['?class=reads', 'The parameter class takes one of read, search, write, bundle, operation, export, sync, admin.'],
+    ['?_count=0', 'The parameter _count takes a number from 1 to 10000.'],
+    ['?_page=x', 'The parameter _page takes what the link to the next page holds.'],
+    ['?_page=WyIiLCJcdTAwMDAiLCIiXQ', 'The parameter _page takes what the link to the next page holds.'], // a NUL
+  ] as const) {
+    const answer = await server.inject(`/_usage${query}`)
+    assert.is(answer.statusCode, 400, query)
+    assert.is((answer.json() as any).issue[0].diagnostics, message)
+  }
+  assert.is((await server.inject({ url: '/_usage', headers: { accept: 'text/html' } })).statusCode, 406)
+  for (const format of ['xml', 'constructor', '__proto__'])
+    assert.is((await server.inject(`/_usage?_format=${format}`)).statusCode, 406, format)
+  assert.is((await server.inject({ url: '/_usage', headers: { accept: 'text/html, */*;q=0.8' } })).statusCode, 200)
+  const posted = await server.inject({ method: 'POST', url: '/_usage', headers: FHIR, payload: PATIENT })
+  assert.is(posted.statusCode, 405)
+  assert.is(posted.headers.allow, 'GET, HEAD')
+})
 
 test('counts of a server that was stopped are added to by the next one', async () => {
   if (chosenKind.name === 'memory') return // it is gone with its server
@@ -202,11 +205,10 @@ test('a flush that fails keeps its counts for the next', async () => {
 })
 
 test('turned off, it taps nothing and has no address', async () => {
-  const on = await serverWith({ plugins })
   const off = await serverWith({ plugins, settings: { metering: { enabled: false } } })
   const tapsOf = async (server: TestServer) => (await server.describe()).flatMap(({ hooks }) => hooks)
   assert.equal(
-    (await tapsOf(on)).filter((hook) => hook.startsWith('meter')),
+    (await tapsOf(shared)).filter((hook) => hook.startsWith('meter')),
     ['meter: count'],
   )
   assert.equal(
@@ -215,7 +217,6 @@ test('turned off, it taps nothing and has no address', async () => {
   )
   assert.is((await off.inject('/_usage')).statusCode, 404)
   assert.is((await off.inject('/Patient')).statusCode, 200)
-  await on.stop()
   await off.stop()
 })
 

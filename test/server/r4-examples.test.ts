@@ -29,6 +29,7 @@ test.before(async () => {
       server: { bind: '127.0.0.1:0' },
       // Many refer to what the package does not hold.
       conformance: { update_as_create: true, reference_policy: 'fhir' },
+      fhir: { full_text: 'none' },
     },
   })
   client = createHttpClient(await server.listen())

@@ -6,7 +6,19 @@ import * as assert from 'uvu/assert'
 import { definePlugin } from '../../../kernel/index.ts'
 import references from '../../../plugins/references/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
-import { find, parameter, patient, put, putAll, type Resource, restart, searchParams, send, server } from './posting.ts'
+import {
+  find,
+  parameter,
+  patient,
+  put,
+  putAll,
+  type Resource,
+  restart,
+  searchParams,
+  send,
+  server,
+  tidy,
+} from './posting.ts'
 
 test('an active parameter finds what was stored before it and after it', async () => {
   await putAll(Array.from({ length: 150 }, (_, at) => patient(`p${at}`, at % 50 === 0 ? 'Jr' : 'Sr')))
@@ -38,6 +50,7 @@ test('an operator that is left to the interpreter may stand inside a condition',
   assert.is(posted.statusCode, 201, posted.body)
   await put({ ...patient('c'), name: [{ use: 'usual', suffix: ['Jr'] }] })
   assert.equal(await find('/Patient?suffix=jr'), ['a', 'c'])
+  await tidy('SearchParameter/suffix', 'Patient/a', 'Patient/b', 'Patient/c')
 })
 
 test('writes made while the index is completed are found, whichever way they went', async () => {
@@ -61,7 +74,7 @@ test('writes made while the index is completed are found, whichever way they wen
 
 test('a write that began before the parameter and ends after it is found', async () => {
   // SQLite has one writer: the parameter would wait for that write.
-  if (chosenKind.name !== 'postgres') return
+  if (chosenKind.name !== 'postgres') return tidy()
   const reached = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
   const gate = definePlugin({
@@ -98,6 +111,7 @@ test('a changed expression indexes anew, and the old values are gone', async () 
   assert.equal(await find('/Patient?suffix=jr'), ['a'])
   await put(parameter({ expression: 'Patient.maritalStatus', type: 'token' }))
   assert.equal(await find('/Patient?suffix=M'), ['a'])
+  await tidy('SearchParameter/suffix', 'Patient/a', 'Patient/b')
 })
 
 test('retired, deleted or made a draft it is refused again and its rows are removed', async () => {
@@ -115,15 +129,17 @@ test('retired, deleted or made a draft it is refused again and its rows are remo
       [],
     )
   }
+  await tidy('Patient/a')
 })
 
 test('a draft is stored and changes nothing', async () => {
   assert.is((await send('PUT', parameter({ status: 'draft', expression: 'no ( such' }))).statusCode, 201)
   assert.is((await server.inject('/Patient?suffix=jr')).statusCode, 400)
+  await tidy('SearchParameter/suffix')
 })
 
 test('it is at work after a restart, and an index that was not complete is completed', async () => {
-  if (chosenKind.name === 'memory') return
+  if (chosenKind.name === 'memory') return tidy()
   await putAll(Array.from({ length: 250 }, (_, at) => patient(`p${at}`, 'Jr')))
   assert.is((await send('PUT', parameter())).statusCode, 201)
   await restart()

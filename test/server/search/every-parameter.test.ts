@@ -1,15 +1,17 @@
 /** Every search parameter of R4 core that an R4 example has a value for finds that example by it, composites too. */
 // database: sqlite and postgres, because in memory the same statements run as on a file
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync } from 'node:fs'
+import { pino } from 'pino'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import { type MatchSubject, Resources } from '../../../plugins/fhir/service.ts'
 import type { ElementPath } from '../../../plugins/model/fhirpath/extraction/paths.ts'
-import { compileSearchDefinitions } from '../../../plugins/search/definition/compile-definitions.ts'
+import { Model } from '../../../plugins/model/service.ts'
+import { Definitions } from '../../../plugins/packages/service.ts'
 import { isIndexable } from '../../../plugins/search/definition/indexed-types.ts'
 import type { IndexKind } from '../../../plugins/search/definition/kind.ts'
+import { loadModel } from '../../../plugins/search/definition/load-model.ts'
 import type {
   SearchDefinitions,
   StoredColumn,
@@ -29,20 +31,10 @@ import { examplesFolder, stubDefinitions } from '../../support/stub-definitions.
 import { toValue } from './value-to-find.ts'
 
 const names = readdirSync(examplesFolder).filter((name) => name.endsWith('.json') && name !== 'package.json')
-const load = (name: string) => JSON.parse(readFileSync(join(examplesFolder, name), 'utf8'))
-const loadAll = (type: string) => names.filter((name) => name.startsWith(`${type}-`)).map(load)
 type Resource = Record<string, any>
 
-const structures = loadAll('StructureDefinition')
-const types: string[] = structures
-  .filter((one) => one.kind === 'resource' && !one.abstract && one.derivation !== 'constraint')
-  .map((one) => one.type)
-const model: SearchDefinitions = compileSearchDefinitions({
-  structures,
-  parameters: loadAll('SearchParameter'),
-  compartments: [],
-  types,
-})
+/** What the server compiled of all definitions: doing it again takes a second and a half. */
+let model: SearchDefinitions
 
 const BATCH = 25 // resources
 const { refers, hasExtension } = createConverters(createHasher(0))
@@ -162,6 +154,7 @@ test.before(async () => {
     plugins: [database, stubDefinitions('all'), ...fhirPlugins],
     settings: { conformance: { update_as_create: true }, fhir: { full_text: 'none' } },
   })
+  model = (await loadModel(server.get(Model).catalog, server.get(Definitions), pino({ level: 'silent' }))).model
   const stored = new Set<Resource>()
   for (const parameter of model.parameters) {
     const { base, code, type } = parameter

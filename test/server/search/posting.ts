@@ -1,4 +1,4 @@
-/** A server to which SearchParameters are posted: fresh for every test of the file that asks for it. */
+/** A server to which SearchParameters are posted: fresh for every test of the file, but behind one that tidies up. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { AnyPlugin } from '../../../kernel/index.ts'
@@ -25,13 +25,25 @@ export const restart = async (...more: Parameters<typeof start>): Promise<void> 
   await server.stop()
   server = await start(...more)
 }
+/** Whether the next test takes the server of the last one. */
+let isTidy = false
+const end = async (): Promise<void> => {
+  await server.stop()
+  await place.remove()
+}
 test.before.each(async () => {
+  if (isTidy) {
+    isTidy = false
+    return
+  }
   place = await chosenKind.fresh(plugins)
   server = await start()
 })
 test.after.each(async () => {
-  await server.stop()
-  await place.remove()
+  if (!isTidy) await end()
+})
+test.after(async () => {
+  if (isTidy) await end()
 })
 
 export const send = (method: 'POST' | 'PUT', resource: Resource) =>
@@ -54,6 +66,16 @@ export const putAll = async (resources: readonly Resource[]): Promise<void> => {
   const payload = JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry })
   const answer = await server.inject({ method: 'POST', url: '/', headers, payload })
   assert.is(answer.statusCode, 200, answer.body)
+}
+/** Deletes what a test has stored, so that the next one may take its server: starting another one takes longer. */
+export const tidy = async (...paths: readonly string[]): Promise<void> => {
+  if (paths.length > 0) {
+    const entry = paths.map((url) => ({ request: { method: 'DELETE', url } }))
+    const payload = JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry })
+    const answer = await server.inject({ method: 'POST', url: '/', headers, payload })
+    assert.is(answer.statusCode, 200, answer.body)
+  }
+  isTidy = true
 }
 export const parameter = (given: Resource = {}): Resource => ({
   resourceType: 'SearchParameter',
