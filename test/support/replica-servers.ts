@@ -31,7 +31,7 @@ const ROLE = ['smart', 'cluster'] // what a server that has a role needs
 
 /** A database with the tables of servers with these further plugins, which do not take the time to make them then. */
 export const freshWith = async (plugins: readonly string[] = []): Promise<FreshDatabase> =>
-  chosenKind.migrated(await namedPlugins([...ROLE, ...plugins]))
+  chosenKind.fresh(await namedPlugins([...ROLE, ...plugins]))
 
 type Cluster = Readonly<Record<string, unknown>>
 
