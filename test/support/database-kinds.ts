@@ -1,10 +1,12 @@
 /** The kinds of database that tests run on, each with a function that creates an empty one. */
-import { constants, copyFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { hash } from 'node:crypto'
+import { constants, copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AnyPlugin } from '../../kernel/index.ts'
-import { migrateDatabase, templatesOf } from './migrated-database.ts'
+import { migrateDatabase, schemaKey, templatesOf } from './migrated-database.ts'
 import type { Postgres } from './postgres.ts'
+import { runPath } from './run-file.ts'
 
 export interface FreshDatabase {
   /** Sections of server.toml that open it; it can be opened repeatedly. */
@@ -16,6 +18,11 @@ export interface DatabaseKind {
   readonly name: 'sqlite' | 'memory' | 'postgres'
   /** An empty one; with `plugins` it may have their schema already. */
   fresh(plugins?: readonly AnyPlugin[]): Promise<FreshDatabase>
+  /**
+   * An empty one with the schema of the plugins, for a server in a process of its own: loading what migrates takes that
+   * process almost as long as the rest of its start, and the process of a test has mostly loaded it.
+   */
+  migrated(plugins: readonly AnyPlugin[]): Promise<FreshDatabase>
 }
 
 /** A new temporary folder, and a function that removes it. */
@@ -24,32 +31,45 @@ export const temporaryFolder = (): { readonly path: string; remove(): void } => 
   return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-const sqliteTemplate = templatesOf(async (plugins) => {
+const makeSqliteTemplate = async (plugins: readonly AnyPlugin[]): Promise<string> => {
   const folder = temporaryFolder()
   process.once('exit', () => folder.remove())
   const path = join(folder.path, 'template.sqlite')
   await migrateDatabase({ kind: 'sqlite', sqlite_path: path }, plugins)
   return path
-})
+}
+const ownTemplate = templatesOf(makeSqliteTemplate)
+
+/** The processes of one run share their templates. */
+const sqliteTemplate = async (plugins: readonly AnyPlugin[] | undefined): Promise<string | undefined> => {
+  if (plugins === undefined) return undefined
+  const shared = runPath(`schema-${hash('sha256', schemaKey(plugins))}.sqlite`)
+  if (shared === undefined) return ownTemplate(plugins)
+  if (!existsSync(shared)) renameSync(await makeSqliteTemplate(plugins), shared)
+  return shared
+}
+
+const freshSqlite = (template?: string): FreshDatabase => {
+  const folder = temporaryFolder()
+  const path = join(folder.path, 'test.sqlite')
+  if (template !== undefined) copyFileSync(template, path, constants.COPYFILE_FICLONE)
+  return {
+    settings: { database: { kind: 'sqlite', sqlite_path: path } },
+    remove: async () => folder.remove(),
+  }
+}
 
 const sqlite: DatabaseKind = {
   name: 'sqlite',
-  async fresh(plugins) {
-    const template = await sqliteTemplate(plugins)
-    const folder = temporaryFolder()
-    const path = join(folder.path, 'test.sqlite')
-    if (template !== undefined) copyFileSync(template, path, constants.COPYFILE_FICLONE)
-    return {
-      settings: { database: { kind: 'sqlite', sqlite_path: path } },
-      remove: async () => folder.remove(),
-    }
-  },
+  fresh: async (plugins) => freshSqlite(await sqliteTemplate(plugins)),
+  migrated: async (plugins) => freshSqlite((await sqliteTemplate(plugins)) ?? (await makeSqliteTemplate(plugins))),
 }
 
-const memory: DatabaseKind = {
-  name: 'memory',
-  fresh: async () => ({ settings: { database: { kind: 'memory' } }, remove: async () => undefined }),
-}
+const freshMemory = async (): Promise<FreshDatabase> => ({
+  settings: { database: { kind: 'memory' } },
+  remove: async () => undefined,
+})
+const memory: DatabaseKind = { name: 'memory', fresh: freshMemory, migrated: freshMemory }
 
 // One PostgreSQL per process: started when the first test uses it, ended with the process.
 let server: Promise<Postgres> | undefined
@@ -73,17 +93,24 @@ const postgresTemplate = templatesOf(async (plugins) => {
   return name
 })
 
+const freshPostgres = async (
+  template?: string,
+): Promise<FreshDatabase & { readonly place: Parameters<typeof migrateDatabase>[0] }> => {
+  const { createDatabase, dropDatabase, url } = await runningPostgres()
+  const name = nextName()
+  await createDatabase(name, template)
+  const place = { kind: 'postgres', postgres_url: url(undefined, name) } as const
+  return { place, settings: { database: place }, remove: () => dropDatabase(name) }
+}
+
 const postgres: DatabaseKind = {
   name: 'postgres',
-  async fresh(plugins) {
-    const { createDatabase, dropDatabase, url } = await runningPostgres()
+  fresh: async (plugins) => freshPostgres(await postgresTemplate(plugins)),
+  async migrated(plugins) {
     const template = await postgresTemplate(plugins)
-    const name = nextName()
-    await createDatabase(name, template)
-    return {
-      settings: { database: { kind: 'postgres', postgres_url: url(undefined, name) } },
-      remove: () => dropDatabase(name),
-    }
+    const fresh = await freshPostgres(template)
+    if (template === undefined) await migrateDatabase(fresh.place, plugins)
+    return fresh
   },
 }
 

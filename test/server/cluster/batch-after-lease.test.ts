@@ -26,7 +26,7 @@ test('entries that begin when the lease is no longer confirmed are 503, those be
       })
     },
   })
-  const fresh = await chosenKind.fresh()
+  const fresh = await chosenKind.fresh(basic)
   const server = await serverWith({
     plugins: [...basic, stalling],
     settings: { ...fresh.settings, conformance: { update_as_create: true } },

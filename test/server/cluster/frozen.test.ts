@@ -19,7 +19,7 @@ let onlooker: pg.Client
 /** Functions that end what a test has started, called after it in reverse order. */
 const ends: (() => unknown)[] = []
 test.before.each(async () => {
-  fresh = await chosenKind.fresh(basic)
+  fresh = await chosenKind.migrated(basic)
   onlooker = new pg.Client((fresh.settings.database as { postgres_url: string }).postgres_url)
 })
 test.after.each(async () => {

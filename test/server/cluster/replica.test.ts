@@ -77,7 +77,7 @@ const patient = (family: string): Json => ({ resourceType: 'Patient', name: [{ f
 
 test('one that is started first waits for the tables and the catalog of the primary, and then reads', async () => {
   const fresh = await open()
-  const replica = await started(startReplica(fresh, 'http://127.0.0.1:9', { isEarly: true }))
+  const replica = await served(replicaHere(fresh, 'http://127.0.0.1:9', { isEarly: true }))
   await whenSays(replica, 'waiting for the primary to migrate the database')
   assert.is((await fetch(`${replica.base}/livez`)).status, 200)
   assert.is((await send(replica, 'GET', '/Patient')).status, 503)

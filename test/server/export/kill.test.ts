@@ -8,6 +8,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type DatabaseKind, postgresKind, sqliteKind, temporaryFolder } from '../../support/database-kinds.ts'
 import { namedPlugins } from '../../support/named-plugins.ts'
+import { type ServerHere, serveHere } from '../../support/serve-here.ts'
 import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { until } from '../../support/until.ts'
 import type { Json } from './export-clinic.ts'
@@ -20,24 +21,25 @@ interface Place {
   /** Finished files in the folder of a job. */
   files(job: string): number
   start(isEarly?: boolean): Promise<SpawnedServer>
+  /** One that nothing is done to, in the process of the test. */
+  startLast(isEarly?: boolean): Promise<ServerHere>
   remove(): Promise<void>
 }
 
+type Server = Pick<SpawnedServer, 'base'>
+
 const placeOf = async (kind: DatabaseKind, plugins: readonly string[]): Promise<Place> => {
   const all = [...plugins, 'export', 'slow-export']
-  const { settings, remove } = await kind.fresh(await namedPlugins(all))
+  const { settings, remove } = await kind.migrated(await namedPlugins(all))
   const folder = temporaryFolder()
+  const options = (isEarly: boolean) => ({ plugins: all, settings: { export: { dir: folder.path } }, isEarly })
   return {
     files: (job) => {
       const path = join(folder.path, job.split('/').at(-1) as string)
       return existsSync(path) ? readdirSync(path).filter((name) => name.endsWith('.ndjson')).length : 0
     },
-    start: (isEarly = false) =>
-      spawnServer(settings, {
-        plugins: all,
-        settings: { export: { dir: folder.path } },
-        isEarly,
-      }),
+    start: (isEarly = false) => spawnServer(settings, options(isEarly)),
+    startLast: (isEarly = false) => serveHere(settings, options(isEarly)),
     async remove() {
       await remove()
       folder.remove()
@@ -52,7 +54,7 @@ const send = (url: string, method = 'GET', body?: object): Promise<Response> =>
     ...(body && { body: JSON.stringify(body) }),
   })
 
-const fill = async ({ base }: SpawnedServer): Promise<void> => {
+const fill = async ({ base }: Server): Promise<void> => {
   const entry = TYPES.flatMap((resourceType) =>
     Array.from({ length: EACH }, (_, n) => ({
       resource: { resourceType, id: `${resourceType}-${n}`, language: `x-${n}` },
@@ -63,16 +65,13 @@ const fill = async ({ base }: SpawnedServer): Promise<void> => {
   const { entry: made } = (await answer.json()) as Json
   for (const { response } of made) assert.match(response.status, /^201/, JSON.stringify(response))
 }
-const begin = async ({ base }: SpawnedServer): Promise<string> => {
+const begin = async ({ base }: Server): Promise<string> => {
   const answer = await send(`${base}/$export`)
   assert.is(answer.status, 202, await answer.text())
   return new URL(answer.headers.get('content-location') as string).pathname
 }
 /** The status, and the answer of a job that has ended; a server that starts or polls that come too fast say nothing. */
-const look = async (
-  { base }: SpawnedServer,
-  job: string,
-): Promise<{ readonly status: number; readonly json?: Json }> => {
+const look = async ({ base }: Server, job: string): Promise<{ readonly status: number; readonly json?: Json }> => {
   const answer = await send(`${base}${job}`)
   const text = await answer.text()
   return {
@@ -84,11 +83,11 @@ const look = async (
 const whenWritten = (place: Place, job: string, files: number, withinMs = 30_000): Promise<void> =>
   until(() => place.files(job) >= files, withinMs, `${files} files`)
 /** Asks only once all files are there: each poll is a request. */
-const whenExported = async (place: Place, server: SpawnedServer, job: string): Promise<Json> => {
+const whenExported = async (place: Place, server: Server, job: string): Promise<Json> => {
   await whenWritten(place, job, TYPES.length, TAKEOVER_MS)
   return whenEnded(server, job)
 }
-const whenEnded = async (server: SpawnedServer, job: string): Promise<Json> => {
+const whenEnded = async (server: Server, job: string): Promise<Json> => {
   let found: Json = {}
   await until(
     async () => {
@@ -103,7 +102,7 @@ const whenEnded = async (server: SpawnedServer, job: string): Promise<Json> => {
   return found
 }
 /** Type and digest of each file; the addresses differ. */
-const contentOf = async ({ base }: SpawnedServer, { output }: Json): Promise<readonly string[]> =>
+const contentOf = async ({ base }: Server, { output }: Json): Promise<readonly string[]> =>
   Promise.all(
     output.map(async ({ type, url, count }: Json) => {
       const { pathname, search } = new URL(url)
@@ -114,36 +113,50 @@ const contentOf = async ({ base }: SpawnedServer, { output }: Json): Promise<rea
         .digest('hex')}`
     }),
   )
-const end = async (server: SpawnedServer, job: string): Promise<void> =>
-  void (await send(`${server.base}${job}`, 'DELETE'))
-const whenReady = (server: SpawnedServer): Promise<void> =>
+const end = async (server: Server, job: string): Promise<void> => void (await send(`${server.base}${job}`, 'DELETE'))
+const whenReady = (server: Server): Promise<void> =>
   until(async () => (await send(`${server.base}/readyz`)).status === 200, 20_000, 'the other server to be ready')
+
+/** The place of the first test, and its last server, which K22 kills. */
+let left: { readonly place: Place; readonly server: SpawnedServer } | undefined
 
 for (const kind of [sqliteKind, postgresKind])
   test(`K20, K23 ${kind.name}: killed early, half-way and late, an export ends with the files of an undisturbed one; its status survives`, async () => {
     const place = await placeOf(kind, ['jobs'])
     let server = await place.start()
+    /** The last one, which is not killed here. */
+    let last: ServerHere | undefined
     await fill(server)
     const whole = await begin(server)
     const undisturbed = await contentOf(server, await whenExported(place, server, whole))
     assert.is(undisturbed.length, TYPES.length)
     for (const files of [1, 3, 5]) {
+      const isBeside = kind === postgresKind // and waits for the lease; before the export, which would end meanwhile
+      const isLast = isBeside && files === 5
+      if (isLast) last = await place.startLast(true)
+      const next = isBeside && !isLast ? await place.start(true) : undefined
       const job = await begin(server)
       await whenWritten(place, job, files)
-      const next = kind === postgresKind ? await place.start(true) : undefined
       await server.kill()
       const from = performance.now()
-      server = next ?? (await place.start())
-      await whenReady(server)
-      const manifest = await whenExported(place, server, job)
+      if (!isLast) server = next ?? (await place.start())
+      const current = last ?? server
+      await whenReady(current)
+      const manifest = await whenExported(place, current, job)
       assert.is(manifest.status, 200, JSON.stringify(manifest))
       assert.ok(performance.now() - from < TAKEOVER_MS)
-      assert.equal(await contentOf(server, manifest), undisturbed)
-      await end(server, job)
+      assert.equal(await contentOf(current, manifest), undisturbed)
+      await end(current, job)
     }
     // The last test asks the same of a server that ended by itself.
-    assert.equal(await contentOf(server, await whenEnded(server, whole)), undisturbed)
-    await server.kill()
+    const current = last ?? server
+    assert.equal(await contentOf(current, await whenEnded(current, whole)), undisturbed)
+    await end(current, whole)
+    if (last === undefined) {
+      left = { place, server }
+      return
+    }
+    await last.stop()
     await place.remove()
   })
 
@@ -154,7 +167,7 @@ test('K21: a worker that stood still while another one took over adds nothing: e
   const undisturbed = await contentOf(first, await whenExported(place, first, await begin(first)))
   const job = await begin(first)
   await whenWritten(place, job, 2)
-  const second = await place.start()
+  const second = await place.startLast()
   first.child.kill('SIGSTOP')
   const manifest = await whenExported(place, second, job)
   first.child.kill('SIGCONT')
@@ -169,14 +182,13 @@ test('K21: a worker that stood still while another one took over adds nothing: e
   await new Promise((resolve) => setTimeout(resolve, 1_000))
   assert.equal(links((await look(second, job)).json as Json), links(told))
   await first.kill()
-  await second.kill()
+  await second.stop()
   await place.remove()
 })
 
 test('K22: an export that was killed three times has failed, and is not started again', async () => {
-  const place = await placeOf(sqliteKind, ['jobs'])
-  let server = await place.start()
-  await fill(server)
+  if (left === undefined) throw new Error('the first test left no server')
+  let { place, server } = left
   const job = await begin(server)
   for (let times = 0; times < 3; times += 1) {
     await until(async () => (await look(server, job)).status === 202, 10_000, 'the export to go on')
@@ -188,9 +200,9 @@ test('K22: an export that was killed three times has failed, and is not started 
   assert.is(failed.status, 500)
   assert.match(failed.issue[0].diagnostics, /three times/)
   assert.is(await server.end('SIGTERM'), 0)
-  server = await place.start()
-  assert.equal(await whenEnded(server, job), failed)
-  await server.kill()
+  const last = await place.startLast()
+  assert.equal(await whenEnded(last, job), failed)
+  await last.stop()
   await place.remove()
 })
 

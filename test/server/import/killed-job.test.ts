@@ -13,7 +13,7 @@ import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { until } from '../../support/until.ts'
 import { type Json, lines, patient, toParameters } from './import-clinic.ts'
 
-const RECORDS = 2_000
+const RECORDS = 1_500
 
 test('an import goes on in another process behind what was stored', async () => {
   const place = temporaryFolder()
@@ -22,7 +22,7 @@ test('an import goes on in another process behind what was stored', async () => 
     at % 500 === 7 ? '{"resourceType":"Patient","nonsense":' : patient(undefined, { identifier: [{ value: `${at}` }] }),
   )
   writeFileSync(path, lines(...all))
-  const fresh = await chosenKind.fresh([...basic, jobs, importing])
+  const fresh = await chosenKind.migrated([...basic, jobs, importing])
   const start = (): Promise<SpawnedServer> =>
     spawnServer(fresh.settings, { plugins: ['jobs', 'import'], settings: { import: { sources: [place.path] } } })
   let server = await start()

@@ -39,7 +39,7 @@ test('an import that is killed again and again has stored each record once at it
   )
   const path = join(folder.path, 'Patient.ndjson')
   writeFileSync(path, lines.join('\n'))
-  const fresh = await chosenKind.fresh([...basic, importing])
+  const fresh = await chosenKind.migrated([...basic, importing])
   let result = ''
   for (let kill = 1; result === ''; kill += 1) {
     let batches = 0

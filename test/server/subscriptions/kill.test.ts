@@ -4,11 +4,13 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { postgresKind, sqliteKind } from '../../support/database-kinds.ts'
 import { startHookReceiver } from '../../support/hook-receiver.ts'
+import { namedPlugins } from '../../support/named-plugins.ts'
 import { type ServerHere, serveHere } from '../../support/serve-here.ts'
 import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { until } from '../../support/until.ts'
 import { type Json, patient, subscription } from './subscription-clinic.ts'
 
+const PLUGINS = ['subscription-definitions', 'subscriptions']
 const ROUNDS = 3 // the receiver refuses in the one in the middle
 const EACH = 15
 const WAIT_MS = 60_000
@@ -29,10 +31,10 @@ const put = async ({ base }: Pick<SpawnedServer, 'base'>, resource: Json): Promi
 
 for (const kind of [sqliteKind, postgresKind])
   test(`${kind.name}: killed with changes under way, every change that was answered is notified, in order`, async () => {
-    const { settings, remove } = await kind.fresh()
+    const { settings, remove } = await kind.migrated(await namedPlugins(PLUGINS))
     const receiver = await startHookReceiver()
     const options = (isEarly: boolean) => ({
-      plugins: ['subscription-definitions', 'subscriptions'],
+      plugins: PLUGINS,
       settings: { subscriptions: { rest_hook_hosts: [receiver.host] } },
       isEarly,
     })

@@ -8,10 +8,10 @@ import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { startHookReceiver } from '../../support/hook-receiver.ts'
 import { serverWith } from '../../support/server-with.ts'
 import { subscriptionDefinitions } from '../../support/subscription-definitions.ts'
-import { type Json, patient, subscriptionClinic } from './subscription-clinic.ts'
+import { type Json, patient, subscriptionClinic, subscriptionPlugins } from './subscription-clinic.ts'
 
 test('turned off, those that ran have the status error; turned on again, nothing is sent until they are requested', async () => {
-  const { settings, remove } = await sqliteKind.fresh()
+  const { settings, remove } = await sqliteKind.fresh(subscriptionPlugins)
   const receiver = await startHookReceiver()
   const on = { ...settings, subscriptions: { rest_hook_hosts: [receiver.host] } }
   const channel = { type: 'rest-hook', endpoint: `http://${receiver.host}/o` }
@@ -44,7 +44,7 @@ test('turned off, those that ran have the status error; turned on again, nothing
 })
 
 test('one that was stopped while the plugin was disabled does not run', async () => {
-  const { settings, remove } = await sqliteKind.fresh()
+  const { settings, remove } = await sqliteKind.fresh(subscriptionPlugins)
   const receiver = await startHookReceiver()
   const on = { ...settings, subscriptions: { rest_hook_hosts: [receiver.host] } }
   let clinic = await subscriptionClinic(on)
@@ -75,7 +75,7 @@ test('one that was stopped while the plugin was disabled does not run', async ()
 })
 
 test('what a stopped server had not sent is sent by the next one', async () => {
-  const { settings, remove } = await sqliteKind.fresh()
+  const { settings, remove } = await sqliteKind.fresh(subscriptionPlugins)
   const receiver = await startHookReceiver()
   const on = { ...settings, subscriptions: { rest_hook_hosts: [receiver.host] } }
   let clinic = await subscriptionClinic(on)

@@ -8,7 +8,7 @@ import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { createManualClock } from '../../support/manual-clock.ts'
 import { serverWith } from '../../support/server-with.ts'
-import { stubDefinitions } from '../../support/stub-definitions.ts'
+import { terminologyDefinitions } from '../../support/terminology-definitions.ts'
 import { until } from '../../support/until.ts'
 import { watchedDatabase } from '../../support/watched-database.ts'
 import { writersTogether } from '../../support/writers-together.ts'
@@ -17,12 +17,15 @@ const WAIT_MS = 10_000
 const LATER_MS = 31_000
 const headers = { 'content-type': 'application/fhir+json' }
 
+const definitions = terminologyDefinitions()
+
 const open = async (isTogether = false) => {
   const { plugin, watch } = isTogether ? watchedDatabase(writersTogether) : watchedDatabase()
-  const fresh = await chosenKind.fresh()
+  const plugins = [plugin, definitions, ...fhirPlugins, terminology]
+  const fresh = await chosenKind.fresh(plugins)
   const clock = createManualClock(Date.now())
   const server = await serverWith({
-    plugins: [plugin, stubDefinitions('all'), ...fhirPlugins, terminology],
+    plugins,
     settings: { ...fresh.settings, conformance: { update_as_create: true } },
     clock,
   })
