@@ -1,4 +1,5 @@
 /** The kernel's public face: the only file outsiders import. */
+export { addLines } from './add-lines.ts'
 export { type AdminAnswer, type AdminEndpoint, authorizeAdmin, mountAdmin } from './admin.ts'
 export { checkParameters, linkWith, readAdminClass, readAdminNumber, readAdminQuery } from './admin-query.ts'
 export { BUILD } from './build.ts'
@@ -15,6 +16,7 @@ export {
   RequestContext,
 } from './context.ts'
 export { counted } from './counted.ts'
+export { createKernel } from './create-kernel.ts'
 export { defineError, type ErrorKind } from './define-error.ts'
 export type { PluginDescription } from './describe.ts'
 export type { DirectAnswer } from './direct-answer.ts'
@@ -47,10 +49,10 @@ export type { Hooks, Refusal, Reply } from './hooks.ts'
 export { httpModule } from './http-module.ts'
 export { indentJson, indentJsonInTurns } from './indent-json.ts'
 export type { Issue, IssueCode } from './issue.ts'
-export { createKernel, type Kernel } from './kernel.ts'
+export type { Kernel } from './kernel.ts'
 export { KERNEL_API } from './kernel-api.ts'
 export type { KernelOptions } from './kernel-options.ts'
-export { addLines, type Logger, type LogOptions } from './log.ts'
+export type { Logger, LogOptions } from './log.ts'
 export {
   createMemoryBudget,
   type MemoryBudget,

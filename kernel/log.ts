@@ -3,7 +3,8 @@
  * never reach a line: both are masked in the finished line, wherever they were put.
  */
 import pino, { type DestinationStream, type Logger } from 'pino'
-import { createBatch, type TextSource } from './batch.ts'
+import { giveLines, type LineSink } from './add-lines.ts'
+import { createBatch } from './batch.ts'
 
 export type { Logger } from 'pino'
 
@@ -41,7 +42,7 @@ const METADATA = Symbol.for('pino.metadata') // pino sets `lastLevel` on a strea
 
 /** A stream that also takes lines that the logger did not make. */
 interface LineStream extends DestinationStream {
-  addSource?(take: TextSource): (chars: number) => void
+  readonly addSource: LineSink
 }
 
 /**
@@ -64,23 +65,13 @@ const inBatches = (output: DestinationStream, mask: (text: string) => string): L
   return stream
 }
 
-/**
- * Adds a source of finished lines, with their line ends, which take a tenth of the logger's time. They go to the stream
- * of the logger and are masked like other lines. Call the returned function when `take` has new text, with its
- * approximate number of characters.
- */
-export const addLines = (log: Logger, take: TextSource): ((chars: number) => void) => {
-  const inside = log as unknown as Record<symbol, unknown>
-  const stream = inside[pino.symbols.streamSym] as LineStream
-  if (stream.addSource !== undefined) return stream.addSource(take)
-  const { streamWrite } = inside[(pino.symbols as unknown as { hooksSym: symbol }).hooksSym] as {
-    streamWrite?: (line: string) => string
+/** Writes lines at once. */
+const toStream =
+  (log: Logger, mask: (text: string) => string): LineSink =>
+  (take) => {
+    const stream = (log as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym] as DestinationStream
+    return () => stream.write(mask(take()))
   }
-  return () => {
-    const text = take()
-    stream.write(streamWrite === undefined ? text : streamWrite(text))
-  }
-}
 
 export interface RootLog {
   readonly log: Logger
@@ -113,6 +104,7 @@ export const createLog = (options: LogOptions): RootLog => {
     },
     batches ?? (stream as DestinationStream),
   )
+  giveLines(log, batches?.addSource ?? toStream(log, maskAll))
   return {
     log,
     flush: () => batches?.flush(),

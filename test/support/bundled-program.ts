@@ -6,6 +6,12 @@ import { runPath } from './run-file.ts'
 
 export const BUNDLED = ['child-server', 'importing-process'] as const
 
+/** Files of threads that start from bundles: see resolve-sources.ts. Bundles of the others saved nothing that could be measured. */
+export const BUNDLED_THREADS = [
+  'plugins/fhir/large/thread.ts',
+  'plugins/terminology/indexed/indexing-thread.ts',
+] as const
+
 /** Undefined outside of a run of `test/run.ts`. */
 export const folderOfPrograms = (): string | undefined => runPath('programs')
 

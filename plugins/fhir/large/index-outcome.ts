@@ -16,7 +16,7 @@ import {
   toRowLists,
   toSharedLists,
 } from '../../search/thread-service.ts'
-import { packPart, toInstant } from '../../storage/service.ts'
+import { packPart, toInstant } from '../../storage/thread-service.ts'
 import type { Outcome, Part } from './outcome.ts'
 import type { Task } from './task.ts'
 import { versionTextOf } from './version-text.ts'

@@ -1,4 +1,4 @@
-import { decompressBody } from '../../storage/service.ts'
+import { decompressBody } from '../../storage/thread-service.ts'
 import type { PackedVersion } from './task.ts'
 
 /** The JSON of a version. */

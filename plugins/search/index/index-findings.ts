@@ -3,7 +3,8 @@
  * parsing it.
  */
 import type { ReadReference } from '../../model/service.ts'
-import { type Findings, findingsOf } from '../../storage/service.ts'
+import type { Findings } from '../../storage/service.ts'
+import { findingsOf } from '../../storage/thread-service.ts'
 import type { ContainedRows } from './contained/contained-entries.ts'
 import type { ExtractionSource } from './extraction-source.ts'
 import type { ResourceText } from './full-text/resource-text.ts'
