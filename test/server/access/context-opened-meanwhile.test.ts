@@ -74,7 +74,8 @@ const flip = (isOpen: boolean): Promise<string> => change(put(binary(isOpen)), p
 test.before(async () => {
   server = await serverWith({
     plugins: [plugin, stubDefinitions('all'), ...fhirPlugins, gate],
-    settings: { conformance: { update_as_create: true }, fhir: { cache_bytes: 0 } },
+    // Requests come one after the other: each further session on PostgreSQL prepares the statements once more.
+    settings: { conformance: { update_as_create: true }, fhir: { cache_bytes: 0 }, cluster: { db_pool: 2 } },
   })
   await flip(false)
   await change(put(list(true)))
