@@ -74,8 +74,7 @@ const flip = (isOpen: boolean): Promise<string> => change(put(binary(isOpen)), p
 test.before(async () => {
   server = await serverWith({
     plugins: [plugin, stubDefinitions('all'), ...fhirPlugins, gate],
-    // Requests come one after the other: each further session on PostgreSQL prepares the statements once more.
-    settings: { conformance: { update_as_create: true }, fhir: { cache_bytes: 0 }, cluster: { db_pool: 2 } },
+    settings: { conformance: { update_as_create: true }, fhir: { cache_bytes: 0 } },
   })
   await flip(false)
   await change(put(list(true)))
