@@ -173,14 +173,16 @@ const failureOf = (work: Promise<unknown>): Promise<string> =>
 test('a replica with another key, and one that may not write the inbox, do not start', async () => {
   const primary = await served(primaryHere(fresh, AUDITED))
   const settings = { audit: { key: 'another key of a chain, for tests' } }
-  const ofOtherKey = replicaHere(fresh, primary.base, { plugins: ['audit'], settings })
-  assert.match(await failureOf(ofOtherKey), /The audit trail is chained with another key/)
+  assert.is(
+    await failureOf(startReplica(fresh, primary.base, { plugins: ['audit'], settings })),
+    'the server ended with 1',
+  )
   const url = await asReader(fresh)
   const able = await served(replicaHere(fresh, primary.base, { ...AUDITED, url }))
   assert.is((await send(able, 'GET', '/Patient')).status, 200)
   await able.stop()
   await onlooker.query('REVOKE INSERT ON audit_inbox FROM reader')
-  assert.match(await failureOf(replicaHere(fresh, primary.base, { ...AUDITED, url })), /audit_inbox/)
+  assert.is(await failureOf(startReplica(fresh, primary.base, { ...AUDITED, url })), 'the server ended with 1')
 })
 
 test.run()
