@@ -6,8 +6,9 @@ import { Resources } from '../../plugins/fhir/service.ts'
 import limits from '../../plugins/limits/index.ts'
 import probes from '../../plugins/probes/index.ts'
 import smart from '../../plugins/smart/index.ts'
+import type { DatabaseKind, FreshDatabase } from './database-kinds.ts'
 import { fhirPlugins } from './fhir-plugins.ts'
-import type { AnsweringServer, TestServer } from './server-with.ts'
+import { type AnsweringServer, type TestServer, withReadyKeys } from './server-with.ts'
 import { basicOf, ISSUER, type Parameters, postForm, register, type SmartOptions, smartServer } from './smart-server.ts'
 import { stubDefinitions } from './stub-definitions.ts'
 import { type BrowserPage, createTestBrowser, type TestBrowser } from './test-browser.ts'
@@ -70,6 +71,10 @@ export const loginClinic = async (options: SmartOptions = {}): Promise<TestServe
   await store(server, RECORDS)
   return server
 }
+
+/** A database for several of these servers, which has their tables already. */
+export const freshForClinic = async (kind: DatabaseKind): Promise<FreshDatabase> =>
+  kind.fresh(await withReadyKeys(clinicPlugins))
 
 /** Stores records as the server itself. */
 export const store = async (server: TestServer, records: readonly Json[]): Promise<void> => {

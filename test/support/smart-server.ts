@@ -4,8 +4,16 @@ import type { LightMyRequestResponse } from 'fastify'
 import { exportJWK, SignJWT } from 'jose'
 import limits from '../../plugins/limits/index.ts'
 import smart from '../../plugins/smart/index.ts'
+import type { DatabaseKind, FreshDatabase } from './database-kinds.ts'
 import { rsaKey } from './rsa-keys.ts'
-import { type AnsweringServer, basic, serverWith, type TestServer, type TestServerOptions } from './server-with.ts'
+import {
+  type AnsweringServer,
+  basic,
+  serverWith,
+  type TestServer,
+  type TestServerOptions,
+  withReadyKeys,
+} from './server-with.ts'
 
 export const ISSUER = 'https://fhir.example.org/r4'
 export const TOKEN_URL = `${ISSUER}/oauth/token`
@@ -23,10 +31,16 @@ export const smartSettings = (own: Readonly<Record<string, unknown>> = {}) => ({
   smart: { enabled: true, dcr_token: DCR_TOKEN, confidential_secret: CONFIDENTIAL_SECRET, ...own },
 })
 
+const smartPlugins = [...basic, limits, smart]
+
+/** A database for several of these servers, which has their tables already. */
+export const freshForSmart = async (kind: DatabaseKind): Promise<FreshDatabase> =>
+  kind.fresh(await withReadyKeys(smartPlugins))
+
 export const smartServer = ({
   smart: own,
   settings,
-  plugins = [...basic, limits, smart],
+  plugins = smartPlugins,
   ...options
 }: SmartOptions = {}): Promise<TestServer> =>
   serverWith({ ...options, plugins, settings: { ...smartSettings(own), ...settings } })

@@ -49,7 +49,8 @@ const patient = (isOpen: boolean) =>
 test.before(async () => {
   server = await serverWith({
     plugins: [plugin, stubDefinitions('all'), ...fhirPlugins, gate],
-    settings: { conformance: { update_as_create: true } },
+    // Requests come one after the other: each further session on PostgreSQL prepares the statements once more.
+    settings: { conformance: { update_as_create: true }, cluster: { db_pool: 2 } },
   })
   await put({ resourceType: 'Organization', id: 'g', meta: { tag: [OPEN] } })
   await put({ resourceType: 'Practitioner', id: 'd', meta: { tag: [OPEN] } })

@@ -8,7 +8,9 @@ import {
   systemClock,
 } from '../../../kernel/index.ts'
 import audit from '../../../plugins/audit/index.ts'
+import { type Verdict, verifyTrail } from '../../../plugins/audit/verify/walk.ts'
 import database from '../../../plugins/database/index.ts'
+import { Database } from '../../../plugins/database/service.ts'
 import probes from '../../../plugins/probes/index.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer, type TestServerOptions } from '../../support/server-with.ts'
@@ -145,19 +147,16 @@ export const happened = async (server: TestServer): Promise<readonly string[]> =
     .sort((one, other) => one.recorded.localeCompare(other.recorded))
     .map(lineOf)
 
-export const verdictOf = async (server: TestServer, query = '') => {
+export const verdictOf = async (server: TestServer, query = ''): Promise<Verdict> => {
   const answer = await server.inject(`/_audit/verify${query}`)
   if (answer.statusCode !== 200) throw new Error(answer.body)
-  return answer.json() as {
-    ok: boolean
-    keyed: boolean
-    checked: number
-    head: { seq: number; mac: string }
-    pruned?: { seq: number; count: number }
-    broken?: { seq: number; kind: string }
-    checkpoint?: string
-    message?: string
-  }
+  return answer.json() as Verdict
+}
+
+/** The same without a request, whose verification has a thread of its own where the database is not in memory. */
+export const verifiedHere = async (server: TestServer): Promise<Verdict> => {
+  await server.inject('/_audit?_id=1') // which writes what waits
+  return verifyTrail(server.get(Database), { key: KEY, previousKeys: [] })
 }
 
 export const send = (server: TestServer, method: string, url: string, resource?: object) =>

@@ -19,6 +19,7 @@ import {
   patientOf,
   send,
   verdictOf,
+  verifiedHere,
 } from './audited.ts'
 
 let made = 0
@@ -82,6 +83,16 @@ const fill = async (together: boolean): Promise<{ readonly server: TestServer; r
   return { server, paths }
 }
 
+let common: ReturnType<typeof fill> | undefined
+/** For the tests that take nothing away before they end, and in the end for those that prune it and go on. */
+const filledOnce = (): ReturnType<typeof fill> => {
+  common ??= fill(true)
+  return common
+}
+test.after(async () => {
+  await (await common)?.server.stop()
+})
+
 const packsIn = (server: TestServer) =>
   rows<{ seq: number; number: number; pack: Uint8Array }>(
     server,
@@ -122,7 +133,7 @@ const QUERIES = [
 
 test('an event that shares its row says, and is found by, what one in a row of its own does', async () => {
   const single = await fill(false)
-  const shared = await fill(true)
+  const shared = await filledOnce()
   assert.equal((await packsIn(single.server)).length, 0)
   assert.ok((await packsIn(shared.server)).length > 0)
   for (const query of QUERIES) {
@@ -132,11 +143,10 @@ test('an event that shares its row says, and is found by, what one in a row of i
     assert.is(one.length > 0, !['outcome=12', 'date=lt2020'].includes(query), query)
   }
   await single.server.stop()
-  await shared.server.stop()
 })
 
 test('pages of any size and single ids go through shared rows without losing or repeating an event', async () => {
-  const { server } = await fill(true)
+  const { server } = await filledOnce()
   const all = (await eventsOf(server)).map(({ id }) => Number(id))
   assert.equal(
     all,
@@ -163,7 +173,6 @@ test('pages of any size and single ids go through shared rows without losing or 
       (await eventsOf(server, `_id=${id}`)).map((event) => event.id),
       [String(id)],
     )
-  await server.stop()
 })
 
 test('verification counts events, and names the first of a shared row that is not what was written', async () => {
@@ -203,12 +212,12 @@ test('verification counts events, and names the first of a shared row that is no
 })
 
 test('shared rows are pruned with their events counted, and what follows is verified', async () => {
-  const { server } = await fill(true)
+  const { server } = await filledOnce()
   await send(server, 'PUT', '/Patient/p1', { resourceType: 'Patient', id: 'p1', active: true })
   const log = { error() {}, info() {}, warn() {} } as never
   const clock = { now: () => Date.now() + 3 * 86_400_000, monotonic: () => 0, deadline: AbortSignal.timeout }
   const trail = { append() {}, write: async () => undefined, flush: async () => undefined }
-  const { head } = await verdictOf(server)
+  const { head } = await verifiedHere(server)
   const [{ n } = { n: 0 }] = await rows<{ n: number }>(
     server,
     `SELECT count(*) AS n FROM audit_event WHERE seq <= ${head.seq}`,
@@ -216,12 +225,11 @@ test('shared rows are pruned with their events counted, and what follows is veri
   assert.ok(Number(n) < head.seq)
   const keys = createKeyRing(KEY, [])
   const gone = await pruneTrail({ database: server.get(Database), keys, trail, days: 1, clock, log })
-  const after = await verdictOf(server)
+  const after = await verifiedHere(server)
   assert.is(after.ok, true)
   assert.is(after.pruned?.count, gone)
   assert.is(after.pruned?.seq, gone)
   assert.ok(gone >= head.seq - 1)
-  await server.stop()
 })
 
 test('servers that write by turns, many events or one, go on where the other one ended', async () => {
@@ -244,7 +252,7 @@ test('servers that write by turns, many events or one, go on where the other one
     await other.inject('/_audit?_id=1')
   }
   for (const server of servers) {
-    const verdict = await verdictOf(server)
+    const verdict = await verifiedHere(server)
     assert.is(verdict.ok, true, JSON.stringify(verdict))
   }
   assert.is((await eventsOf(one, 'subtype=create')).length, 9)
@@ -273,24 +281,23 @@ test('changes that share a COMMIT share a row of the trail, and each has its eve
     assert.is(more.length, 0)
     assert.is(patientOf(event as AuditEvent), `Patient/${id}`)
   }
-  assert.is((await verdictOf(server)).ok, true)
+  assert.is((await verifiedHere(server)).ok, true)
   const [pack] = packs
   const changed = Buffer.from(pack?.pack as Uint8Array)
   changed[changed.length >> 1] = (changed[changed.length >> 1] as number) ^ 1
   await change(server, 'UPDATE audit_event SET pack = ? WHERE seq = ?', [changed, pack?.seq as number])
-  const { ok, broken } = await verdictOf(server)
+  const { ok, broken } = await verifiedHere(server)
   assert.is(ok, false)
   assert.is(broken?.seq, pack?.seq)
   await server.stop()
 })
 
 test('a patient found by many searches at once has an event of each', async () => {
-  const server = await audited()
+  const { server } = await filledOnce()
   const ids = await Promise.all(Array.from({ length: 5 }, () => create(server, { resourceType: 'Patient' })))
   await Promise.all(Array.from({ length: 20 }, () => server.inject('/Patient')))
   for (const id of ids) assert.is((await eventsOf(server, `patient=${id}&subtype=search-type`)).length, 20)
-  assert.is((await verdictOf(server)).ok, true)
-  await server.stop()
+  assert.is((await verifiedHere(server)).ok, true)
 })
 
 test.run()

@@ -25,48 +25,56 @@ export const filled = async (options: TestServerOptions = {}): Promise<TestServe
   return server
 }
 
-export const onOne = async (
-  work: (start: (audit?: object | undefined) => Promise<TestServer>) => Promise<void>,
-): Promise<void> => {
+type Start = (audit?: object | undefined) => Promise<TestServer>
+
+const one = async (): Promise<{ readonly start: Start; remove(): Promise<void> }> => {
   const kind = chosenKind.name === 'memory' ? sqliteKind : chosenKind
   const { settings, remove } = await kind.fresh(plain)
-  await work((audit) =>
+  const start: Start = (audit) =>
     serverWith({
       plugins: audit === undefined ? plain : auditedPlugins,
       settings: { ...settings, ...(audit && { audit }) },
-    }),
-  )
+    })
+  return { start, remove }
+}
+
+export const onOne = async (work: (start: Start) => Promise<void>): Promise<void> => {
+  const { start, remove } = await one()
+  await work(start)
   await remove()
 }
 
-/** A trail that was left, opened by a server that does not follow it. */
-export const onLeft = (work: (server: TestServer, verify: typeof verifyTrail) => Promise<void>): Promise<void> =>
-  onOne(async (start) => {
-    const first = await start({ key: KEY })
-    for (let n = 0; n < EVENTS - 2; n += 1) await create(first, { resourceType: 'Patient', active: true })
-    await first.stop()
-    const server = await start()
-    await work(server, verifyTrail)
+/** A trail that was left, opened by a server that does not follow it. The caller closes it. */
+export const openLeft = async (): Promise<{ readonly server: TestServer; close(): Promise<void> }> => {
+  const { start, remove } = await one()
+  const first = await start({ key: KEY })
+  for (let n = 0; n < EVENTS - 2; n += 1) await create(first, { resourceType: 'Patient', active: true })
+  await first.stop()
+  const server = await start()
+  const close = async (): Promise<void> => {
     await server.stop()
-  })
+    await remove()
+  }
+  return { server, close }
+}
 
 export const GIVEN = { key: KEY, previousKeys: [] }
 
 type Broken = (...texts: readonly string[]) => Promise<{ ok: boolean; seq: number; kind: string }>
 
 /** The same trail, changed again and again, and put back each time. */
-export const onBroken = (work: (brokenBy: Broken) => Promise<void>): Promise<void> =>
-  onLeft(async (server, verify) => {
-    const TABLES = ['audit_event', 'audit_head']
-    for (const table of TABLES) await change(server, `CREATE TABLE kept_${table} AS SELECT * FROM ${table}`)
-    await work(async (...texts) => {
-      for (const text of texts) await change(server, text)
-      const { ok, broken } = await verify(server.get(Database), GIVEN)
-      for (const table of TABLES) {
-        await change(server, `DELETE FROM ${table}`)
-        await change(server, `INSERT INTO ${table} SELECT * FROM kept_${table}`)
-      }
-      return { ok, ...broken } as { ok: boolean; seq: number; kind: string }
-    })
-    assert.is((await verify(server.get(Database), GIVEN)).ok, true, 'put back')
+export const onBroken = async (server: TestServer, work: (brokenBy: Broken) => Promise<void>): Promise<void> => {
+  const TABLES = ['audit_event', 'audit_head']
+  for (const table of TABLES) await change(server, `CREATE TABLE kept_${table} AS SELECT * FROM ${table}`)
+  await work(async (...texts) => {
+    for (const text of texts) await change(server, text)
+    const { ok, broken } = await verifyTrail(server.get(Database), GIVEN)
+    for (const table of TABLES) {
+      await change(server, `DELETE FROM ${table}`)
+      await change(server, `INSERT INTO ${table} SELECT * FROM kept_${table}`)
+    }
+    return { ok, ...broken } as { ok: boolean; seq: number; kind: string }
   })
+  for (const table of TABLES) await change(server, `DROP TABLE kept_${table}`)
+  assert.is((await verifyTrail(server.get(Database), GIVEN)).ok, true, 'put back')
+}

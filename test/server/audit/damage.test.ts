@@ -4,48 +4,59 @@ import * as assert from 'uvu/assert'
 import { verifyTrail } from '../../../plugins/audit/verify/walk.ts'
 import { Database, type SqlParam } from '../../../plugins/database/service.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
-import { create, eventsOf, KEY, verdictOf } from './audited.ts'
+import type { TestServer } from '../../support/server-with.ts'
+import { create, eventsOf, KEY, verdictOf, verifiedHere } from './audited.ts'
 
-import { change, EVENTS, filled, GIVEN, onBroken, onLeft, onOne, rows } from './changed-trail.ts'
+import { change, EVENTS, filled, GIVEN, onBroken, onOne, openLeft, rows } from './changed-trail.ts'
+
+/** Both are for tests that put back what they change. */
+let running: TestServer
+let left: Awaited<ReturnType<typeof openLeft>>
+test.before(async () => {
+  running = await filled()
+  left = await openLeft()
+})
+test.after(async () => {
+  await running.stop()
+  await left.close()
+})
 
 test('nothing is broken where nobody changed anything, and every event was checked', async () => {
-  const server = await filled()
-  const verdict = await verdictOf(server)
+  const verdict = await verdictOf(running)
   assert.is(verdict.ok, true)
   assert.is(verdict.keyed, true)
   assert.is(verdict.broken, undefined)
   assert.is(verdict.checked, verdict.head.seq)
   assert.match(verdict.head.mac, /^[0-9a-f]{64}$/)
-  await server.stop()
 })
 
-test('a change in any column of an event is found at that event', () =>
-  onLeft(async (server, verify) => {
-    const isPostgres = chosenKind.name === 'postgres'
-    const bytes = (hex: string): string => (isPostgres ? `'\\x${hex}'::bytea` : `x'${hex}'`)
-    const BYTES = ['id', 'patient', 'request', 'proof']
-    const NUMBERS = ['ver', 'number']
-    const other = (column: string, value: unknown): string => {
-      if (value === null) return NUMBERS.includes(column) ? '1' : BYTES.includes(column) ? bytes('01') : "'x'"
-      if (typeof value === 'number') return `${value} + 1`
-      if (typeof value === 'string') return `'${value.slice(0, -1)}~'`
-      const flipped = Buffer.from(value as Buffer)
-      flipped[3] = (flipped[3] as number) ^ 1
-      return bytes(flipped.toString('hex'))
-    }
-    const [row] = await rows<Record<string, unknown>>(server, 'SELECT * FROM audit_event WHERE seq = 7')
-    for (const [column, value] of Object.entries(row ?? {})) {
-      if (column === 'seq') continue
-      await change(server, `UPDATE audit_event SET ${column} = ${other(column, value)} WHERE seq = 7`)
-      const { ok, broken } = await verify(server.get(Database), GIVEN)
-      assert.equal({ ok, ...broken }, { ok: false, seq: 7, kind: 'altered' }, column)
-      await change(server, `UPDATE audit_event SET ${column} = ? WHERE seq = 7`, [value as SqlParam])
-      assert.is((await verify(server.get(Database), GIVEN)).ok, true, `${column} put back`)
-    }
-  }))
+test('a change in any column of an event is found at that event', async () => {
+  const { server } = left
+  const isPostgres = chosenKind.name === 'postgres'
+  const bytes = (hex: string): string => (isPostgres ? `'\\x${hex}'::bytea` : `x'${hex}'`)
+  const BYTES = ['id', 'patient', 'request', 'proof']
+  const NUMBERS = ['ver', 'number']
+  const other = (column: string, value: unknown): string => {
+    if (value === null) return NUMBERS.includes(column) ? '1' : BYTES.includes(column) ? bytes('01') : "'x'"
+    if (typeof value === 'number') return `${value} + 1`
+    if (typeof value === 'string') return `'${value.slice(0, -1)}~'`
+    const flipped = Buffer.from(value as Buffer)
+    flipped[3] = (flipped[3] as number) ^ 1
+    return bytes(flipped.toString('hex'))
+  }
+  const [row] = await rows<Record<string, unknown>>(server, 'SELECT * FROM audit_event WHERE seq = 7')
+  for (const [column, value] of Object.entries(row ?? {})) {
+    if (column === 'seq') continue
+    await change(server, `UPDATE audit_event SET ${column} = ${other(column, value)} WHERE seq = 7`)
+    const { ok, broken } = await verifyTrail(server.get(Database), GIVEN)
+    assert.equal({ ok, ...broken }, { ok: false, seq: 7, kind: 'altered' }, column)
+    await change(server, `UPDATE audit_event SET ${column} = ? WHERE seq = 7`, [value as SqlParam])
+    assert.is((await verifyTrail(server.get(Database), GIVEN)).ok, true, `${column} put back`)
+  }
+})
 
 test('another number, a deletion, a swap and a copy are found where they are', () =>
-  onBroken(async (brokenBy) => {
+  onBroken(left.server, async (brokenBy) => {
     assert.equal(await brokenBy('UPDATE audit_event SET seq = 1000 WHERE seq = 7'), {
       ok: false,
       seq: 7,
@@ -74,7 +85,7 @@ test('another number, a deletion, a swap and a copy are found where they are', (
   }))
 
 test('a trail whose end was cut off is found by its head', () =>
-  onBroken(async (brokenBy) => {
+  onBroken(left.server, async (brokenBy) => {
     assert.equal(await brokenBy(`DELETE FROM audit_event WHERE seq > ${EVENTS - 3}`), {
       ok: false,
       seq: EVENTS - 2,
@@ -83,7 +94,7 @@ test('a trail whose end was cut off is found by its head', () =>
   }))
 
 test('each column of the head is sealed', () =>
-  onBroken(async (brokenBy) => {
+  onBroken(left.server, async (brokenBy) => {
     const zeros = chosenKind.name === 'postgres' ? "'\\x00'::bytea" : "x'00'"
     for (const [text, kind] of [
       [`chain = ${zeros}`, 'altered'],
@@ -150,7 +161,7 @@ test('an old true head, put back with the events behind it gone, is found by a l
   }))
 
 test('a checkpoint from the log is confirmed by a trail that went on since', async () => {
-  const server = await filled()
+  const server = running
   const line = server.lines.find(({ msg }) => msg === 'audit checkpoint') as { seq: number; mac: string; time: string }
   assert.match(line.time, /^\d{4}-\d\d-\d\dT/)
   const { ok, checkpoint } = await verdictOf(server, `?seq=${line.seq}&mac=${line.mac}`)
@@ -159,24 +170,20 @@ test('a checkpoint from the log is confirmed by a trail that went on since', asy
   assert.equal(other.broken, { seq: line.seq, kind: 'checkpoint' })
   for (const query of ['?seq=1', `?mac=${'0'.repeat(64)}`, '?seq=x&mac=y', '?other=1'])
     assert.is((await server.inject(`/_audit/verify${query}`)).statusCode, 400, query)
-  await server.stop()
 })
 
 test('an event from another database with the same key is found', async () => {
-  let row: Record<string, SqlParam> = {}
-  await onLeft(async (other) => {
-    row = (await rows<Record<string, SqlParam>>(other, 'SELECT * FROM audit_event WHERE seq = 3'))[0] ?? {}
-  })
-  await onLeft(async (mine, verify) => {
-    const columns = Object.keys(row)
-    await change(mine, 'DELETE FROM audit_event WHERE seq = 3')
-    await change(
-      mine,
-      `INSERT INTO audit_event (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
-      Object.values(row),
-    )
-    assert.equal((await verify(mine.get(Database), GIVEN)).broken, { seq: 3, kind: 'altered' })
-  })
+  const [row = {}] = await rows<Record<string, SqlParam>>(left.server, 'SELECT * FROM audit_event WHERE seq = 3')
+  const { server: mine, close } = await openLeft()
+  const columns = Object.keys(row)
+  await change(mine, 'DELETE FROM audit_event WHERE seq = 3')
+  await change(
+    mine,
+    `INSERT INTO audit_event (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    Object.values(row),
+  )
+  assert.equal((await verifyTrail(mine.get(Database), GIVEN)).broken, { seq: 3, kind: 'altered' })
+  await close()
 })
 
 test('a server that finds the head changed says so in the log and in the trail, and what is broken stays broken', async () => {
@@ -191,7 +198,7 @@ test('a server that finds the head changed says so in the log and in the trail, 
     const server = await start({ key: KEY })
     assert.ok(server.lines.some(({ level, msg }) => level === 'error' && /audit trail was changed/.test(String(msg))))
     assert.is((await eventsOf(server, 'subtype=alarm')).length, 1)
-    assert.equal((await verdictOf(server)).broken, { seq: 5, kind: 'missing' })
+    assert.equal((await verifiedHere(server)).broken, { seq: 5, kind: 'missing' })
     await server.stop()
   })
 })
@@ -210,7 +217,7 @@ test('a time without the trail leaves the mark of stop and start, and no table i
     const server = await start({ key: KEY })
     const marks = (await eventsOf(server)).map(({ subtype }) => subtype[0]?.code)
     assert.equal(marks, ['110120', 'create', '110121', '110120'])
-    assert.is((await verdictOf(server)).ok, true)
+    assert.is((await verifiedHere(server)).ok, true)
     await server.stop()
   })
 })

@@ -3,13 +3,15 @@
 import { randomUUID } from 'node:crypto'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { databaseKinds } from '../../support/database-kinds.ts'
+import { chosenKind, type DatabaseKind, databaseKinds, type FreshDatabase } from '../../support/database-kinds.ts'
 import { createManualClock } from '../../support/manual-clock.ts'
+import type { TestServer } from '../../support/server-with.ts'
 import {
   askToken,
   assertionOf,
   BUILT_IN_BASIC,
   basicOf,
+  freshForSmart,
   postForm,
   register,
   registerService,
@@ -18,10 +20,28 @@ import {
   tokenOf,
 } from '../../support/smart-server.ts'
 
+/** For tests that need no settings of their own. */
+const opened = new Map<DatabaseKind, Promise<{ readonly server: TestServer; readonly fresh: FreshDatabase }>>()
+const open = async (kind: DatabaseKind) => {
+  const fresh = await freshForSmart(kind)
+  return { fresh, server: await smartServer({ settings: fresh.settings }) }
+}
+const serverOn = async (kind = chosenKind): Promise<TestServer> => {
+  const one = opened.get(kind) ?? open(kind)
+  opened.set(kind, one)
+  return (await one).server
+}
+test.after(async () => {
+  for (const one of opened.values()) {
+    const { server, fresh } = await one
+    await server.stop()
+    await fresh.remove()
+  }
+})
+
 for (const kind of databaseKinds)
   test(`a service gets a token for five minutes and reads with it, on ${kind.name}`, async () => {
-    const fresh = await kind.fresh()
-    const server = await smartServer({ settings: fresh.settings })
+    const server = await serverOn(kind)
     for (const alg of ['RS384', 'ES384'] as const) {
       const service = await registerService(server, { key: await signingKey(alg), scope: 'system/Observation.rs' })
       const answer = await askToken(server, await assertionOf(service), { scope: 'system/Observation.rs' })
@@ -35,14 +55,11 @@ for (const kind of databaseKinds)
       assert.is((await server.inject({ url: '/Observation', headers })).statusCode, 200)
       assert.is((await server.inject({ url: '/Patient', headers })).statusCode, 403)
     }
-    await server.stop()
-    await fresh.remove()
   })
 
 for (const kind of databaseKinds)
   test(`of many uses of one assertion at once one is good, on ${kind.name}`, async () => {
-    const fresh = await kind.fresh()
-    const server = await smartServer({ settings: fresh.settings })
+    const server = await serverOn(kind)
     const service = await registerService(server)
     for (let round = 0; round < 5; round += 1) {
       const assertion = await assertionOf(service)
@@ -53,13 +70,11 @@ for (const kind of databaseKinds)
         assert.is((JSON.parse(body) as { error: string }).error, 'invalid_client')
       }
     }
-    await server.stop()
-    await fresh.remove()
   })
 
 for (const kind of databaseKinds.filter(({ name }) => name !== 'memory'))
   test(`an assertion that was used stays used after a restart and on another server, on ${kind.name}`, async () => {
-    const fresh = await kind.fresh()
+    const fresh = await freshForSmart(kind)
     let server = await smartServer({ settings: fresh.settings, together: true })
     const service = await registerService(server)
     const assertion = await assertionOf(service)
@@ -77,15 +92,14 @@ for (const kind of databaseKinds.filter(({ name }) => name !== 'memory'))
   })
 
 test('the same jti of another client is another one', async () => {
-  const server = await smartServer()
+  const server = await serverOn()
   const jti = randomUUID()
   for (const service of [await registerService(server), await registerService(server)])
     assert.is((await askToken(server, await assertionOf(service, { claims: { jti } }))).statusCode, 200)
-  await server.stop()
 })
 
 test('scopes: missing, of users, beyond the registration', async () => {
-  const server = await smartServer()
+  const server = await serverOn()
   const service = await registerService(server, { scope: 'system/Observation.rs system/Patient.r' })
   const ask = async (more: Record<string, string>) => {
     const answer = await askToken(server, await assertionOf(service), more)
@@ -98,11 +112,10 @@ test('scopes: missing, of users, beyond the registration', async () => {
   assert.equal(await ask({ scope: 'system/Observation.cruds' }), [200, 'system/Observation.rs'])
   assert.equal(await ask({ scope: 'system/Condition.rs system/Patient.r' }), [200, 'system/Patient.r'])
   assert.equal(await ask({ scope: 'system/Observation.read' }), [200, 'system/Observation.read'])
-  await server.stop()
 })
 
 test('a service without a registered scope may have none', async () => {
-  const server = await smartServer()
+  const server = await serverOn()
   const key = await signingKey()
   const answer = await register(server, {
     token_endpoint_auth_method: 'private_key_jwt',
@@ -112,11 +125,10 @@ test('a service without a registered scope may have none', async () => {
   const service = { id: answer.json().client_id as string, key }
   const asked = await askToken(server, await assertionOf(service), { scope: 'system/*.rs' })
   assert.is(asked.json().error, 'invalid_scope')
-  await server.stop()
 })
 
 test('clients that are public or have a secret get no token of their own right', async () => {
-  const server = await smartServer()
+  const server = await serverOn()
   const app = { redirect_uris: ['https://app.example.org/cb'], scope: 'system/*.rs' }
   const open = (await register(server, { ...app, token_endpoint_auth_method: 'none' })).json().client_id as string
   const secret = (await register(server, app)).json() as { client_id: string; client_secret: string }
@@ -130,7 +142,6 @@ test('clients that are public or have a secret get no token of their own right',
     assert.is(statusCode, 400, body)
     assert.is((JSON.parse(body) as { error: string }).error, 'unauthorized_client')
   }
-  await server.stop()
 })
 
 test('a token is good until it expires, and is told to have expired then', async () => {

@@ -25,78 +25,76 @@ let server: TestServer
 let app: App
 let clock: ManualClock
 
+interface Clinic {
+  readonly server: TestServer
+  readonly clock: ManualClock
+}
+let ofLimits: Clinic | undefined
+test.after(async () => ofLimits?.server.stop())
+const openLimited = async (): Promise<Clinic> => {
+  const own = createManualClock()
+  const settings = { rate_limit: { requests_per_second: 50, burst: 100, auth_failures_per_minute: 5, servers: 1 } }
+  return { clock: own, server: await loginClinic({ clock: own, settings }) }
+}
+/** Under limits, of which nothing is used. */
 const limited = async () => {
-  clock = createManualClock()
-  server = await loginClinic({
-    clock,
-    settings: { rate_limit: { requests_per_second: 50, burst: 100, auth_failures_per_minute: 5, servers: 1 } },
-  })
+  ofLimits ??= await openLimited()
+  ;({ server, clock } = ofLimits)
+  await clock.advance(10_000)
   app = await registerApp(server)
   await clock.advance(10_000)
 }
 
 test('three people behind one address log in at once under the limits of the sample', async () => {
   await limited()
-  try {
-    const people = [0, 1, 2].map(() => ({ browser: createTestBrowser(server), asked: askFor(app, SCOPE) }))
-    const logins = await Promise.all(people.map(({ browser, asked }) => browser.open(asked.url)))
-    for (const page of logins) assert.is(page.status, 200, page.body.slice(-400))
-    let pages = logins
-    for (const fields of [{ username: 'a' }, { patient: 'p1' }, { decision: 'allow' }]) {
-      await clock.advance(5_000) // for them to read and type
-      pages = await Promise.all(people.map(({ browser }, at) => browser.submit(pages[at] as never, fields)))
-      for (const page of pages) assert.ok(page.hasLeft || page.status === 200, page.body.slice(-400))
-    }
-    for (const [at, { asked }] of people.entries()) {
-      const code = returned(pages[at] as never).get('code') as string
-      assert.is((await exchange(server, app, code, asked.verifier)).statusCode, 200)
-    }
-  } finally {
-    await server.stop()
+  const people = [0, 1, 2].map(() => ({ browser: createTestBrowser(server), asked: askFor(app, SCOPE) }))
+  const logins = await Promise.all(people.map(({ browser, asked }) => browser.open(asked.url)))
+  for (const page of logins) assert.is(page.status, 200, page.body.slice(-400))
+  let pages = logins
+  for (const fields of [{ username: 'a' }, { patient: 'p1' }, { decision: 'allow' }]) {
+    await clock.advance(5_000) // for them to read and type
+    pages = await Promise.all(people.map(({ browser }, at) => browser.submit(pages[at] as never, fields)))
+    for (const page of pages) assert.ok(page.hasLeft || page.status === 200, page.body.slice(-400))
+  }
+  for (const [at, { asked }] of people.entries()) {
+    const code = returned(pages[at] as never).get('code') as string
+    assert.is((await exchange(server, app, code, asked.verifier)).statusCode, 200)
   }
 })
 
 test('the addresses that apps and resource servers ask often cost as much as a read', async () => {
   await limited()
-  try {
-    for (const ask of [
-      () => postForm(server, '/oauth/introspect', { token: 'x' }, { authorization: BUILT_IN_BASIC }),
-      () => server.inject({ url: '/oauth/jwks' }),
-      () => server.inject({ url: '/.well-known/smart-configuration' }),
-      () => server.inject({ url: '/oauth/logout' }),
-      () => server.inject({ url: askFor(app, SCOPE).url }),
-    ]) {
-      await clock.advance(10_000)
-      const answers = []
-      for (let turn = 0; turn < 11; turn += 1) answers.push((await ask()).statusCode)
-      assert.is(answers.filter((one) => one < 400).length, 10, String(ask))
-      assert.is(answers.at(-1), 429, String(ask))
-    }
-  } finally {
-    await server.stop()
+  for (const ask of [
+    () => postForm(server, '/oauth/introspect', { token: 'x' }, { authorization: BUILT_IN_BASIC }),
+    () => server.inject({ url: '/oauth/jwks' }),
+    () => server.inject({ url: '/.well-known/smart-configuration' }),
+    () => server.inject({ url: '/oauth/logout' }),
+    () => server.inject({ url: askFor(app, SCOPE).url }),
+  ]) {
+    await clock.advance(10_000)
+    const answers = []
+    for (let turn = 0; turn < 11; turn += 1) answers.push((await ask()).statusCode)
+    assert.is(answers.filter((one) => one < 400).length, 10, String(ask))
+    assert.is(answers.at(-1), 429, String(ask))
   }
 })
 
 test('the page tells too many requests from too many failures, and for how long', async () => {
   await limited()
-  try {
-    const { url } = askFor(app, SCOPE)
-    for (let turn = 0; turn < 10; turn += 1) await server.inject({ url })
-    const requests = await server.inject({ url })
-    assert.is(requests.statusCode, 429)
-    assert.is(requests.headers['retry-after'], '1')
-    assert.match(requests.body, 'Too many requests')
-    assert.match(requests.body, '1 second')
-    assert.not.match(requests.body, 'failed')
-    await clock.advance(10_000)
-    const wrong = () => postForm(server, '/oauth/token', { grant_type: 'refresh_token', client_id: 'unknown' })
-    for (let turn = 0; turn < 5; turn += 1) assert.is((await wrong()).statusCode, 401)
-    const failures = await wrong()
-    assert.is(failures.statusCode, 429, 'failures stay limited')
-    assert.is(failures.json().error, 'temporarily_unavailable')
-  } finally {
-    await server.stop()
-  }
+  const { url } = askFor(app, SCOPE)
+  for (let turn = 0; turn < 10; turn += 1) await server.inject({ url })
+  const requests = await server.inject({ url })
+  assert.is(requests.statusCode, 429)
+  assert.is(requests.headers['retry-after'], '1')
+  assert.match(requests.body, 'Too many requests')
+  assert.match(requests.body, '1 second')
+  assert.not.match(requests.body, 'failed')
+  await clock.advance(10_000)
+  const wrong = () => postForm(server, '/oauth/token', { grant_type: 'refresh_token', client_id: 'unknown' })
+  for (let turn = 0; turn < 5; turn += 1) assert.is((await wrong()).statusCode, 401)
+  const failures = await wrong()
+  assert.is(failures.statusCode, 429, 'failures stay limited')
+  assert.is(failures.json().error, 'temporarily_unavailable')
 })
 
 test('a browser keeps the cookies of its last eight logins', async () => {

@@ -39,16 +39,24 @@ interface Clinic {
   readonly clock: ManualClock
 }
 
-/** A clinic whose demo login makes everybody the one of this record. Its clock stands at 2026-01-15T12:00:00Z. */
-const withPerson = async (record: Json, work: (clinic: Clinic) => Promise<void>): Promise<void> => {
+const openClinic = async ({ resourceType, id }: Json): Promise<Clinic> => {
   const clock = createManualClock()
-  const server = await loginClinic({ clock, smart: { fhir_user: `${record.resourceType}/${record.id}` } })
-  try {
-    await store(server, [record])
-    await work({ server, app: await registerApp(server), clock })
-  } finally {
-    await server.stop()
-  }
+  const server = await loginClinic({ clock, smart: { fhir_user: `${resourceType}/${id}` } })
+  return { server, app: await registerApp(server), clock }
+}
+const clinics = new Map<string, Clinic>()
+test.after(async () => {
+  for (const { server } of clinics.values()) await server.stop()
+})
+/**
+ * A clinic whose demo login makes everybody the one of this record, with the records as they were. Tests of one person share it.
+ * Its clock begins at 2026-01-15T12:00:00Z, and stays in that half hour.
+ */
+const withPerson = async (record: Json, work: (clinic: Clinic) => Promise<void>): Promise<void> => {
+  const clinic = clinics.get(record.resourceType) ?? (await openClinic(record))
+  clinics.set(record.resourceType, clinic)
+  for (const one of [DOC, record]) await store(clinic.server, [one])
+  await work(clinic)
 }
 
 const read = async (server: TestServer, { access_token: token }: Tokens, url = '/Patient/p1'): Promise<number> =>

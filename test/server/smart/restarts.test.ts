@@ -10,6 +10,7 @@ import {
   bearing,
   codeOf,
   exchange,
+  freshForClinic,
   refresh,
   registerApp,
   type Tokens,
@@ -38,7 +39,7 @@ const restart = async (): Promise<void> => {
 
 test.before(async () => {
   if (kind === undefined) throw new Error('no kind of database')
-  fresh = await kind.fresh()
+  fresh = await freshForClinic(kind)
   await fillClinic(fresh)
   process = await startClinic(fresh)
   app = await registerApp(server)

@@ -7,6 +7,7 @@ import { createManualClock } from '../../support/manual-clock.ts'
 import {
   ASSERTION_TYPE,
   assertionOf,
+  freshForSmart,
   postForm,
   registerService,
   smartServer,
@@ -15,7 +16,7 @@ import {
 
 test('revoked on one server, a token is refused by the other a second later', async () => {
   const clock = createManualClock()
-  const fresh = await postgresKind.fresh()
+  const fresh = await freshForSmart(postgresKind)
   const one = await smartServer({ clock, settings: fresh.settings, together: true })
   const other = await smartServer({ clock, settings: fresh.settings, together: true })
   const service = await registerService(one)

@@ -10,6 +10,7 @@ import {
   bearing,
   codeOf,
   exchange,
+  freshForClinic,
   goThrough,
   loginClinic,
   refresh,
@@ -33,7 +34,7 @@ let servers: readonly [TestServer, TestServer, TestServer]
 let app: App
 
 test.before(async () => {
-  fresh = await postgresKind.fresh()
+  fresh = await freshForClinic(postgresKind)
   const all: TestServer[] = []
   for (let n = 0; n < SERVERS; n += 1) all.push(await loginClinic({ settings: fresh.settings, together: true }))
   servers = all as unknown as typeof servers

@@ -3,7 +3,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { postgresKind, sqliteKind } from '../../support/database-kinds.ts'
-import { loginClinic } from '../../support/login-clinic.ts'
+import { freshForClinic, loginClinic } from '../../support/login-clinic.ts'
 import { raceTokens } from '../../support/token-races.ts'
 
 const AT_ONCE = 50
@@ -15,7 +15,7 @@ for (const [kind, servers] of [
   [postgresKind, 2],
 ] as const)
   test(`${AT_ONCE} at once on ${kind.name} with ${servers} of a server`, async () => {
-    const fresh = await kind.fresh()
+    const fresh = await freshForClinic(kind)
     const all = []
     for (let n = 0; n < servers; n += 1) all.push(await loginClinic({ settings: fresh.settings, together: true }))
     const { codes, refreshes, assertions, survivors, killed, faults } = await raceTokens(all, {
