@@ -8,11 +8,11 @@ import { type SpawnedServer, spawnServer } from '../../support/spawn-server.ts'
 import { until } from '../../support/until.ts'
 import { KEY } from './audited.ts'
 
-const ROUNDS = 2 // `npm run check:cluster -- kills` has two hundred
+const ROUNDS = 4 // `npm run check:cluster -- kills` has two hundred
 const TAKEOVER_MS = 10_000
 const WRITES_MS = 60_000 // for a start, and for the writes of a round, on a busy machine
 const WRITERS = 8
-const EACH_ROUND = 80 // acknowledged changes before a server dies
+const EACH_ROUND = 40 // acknowledged changes before a server dies
 
 interface Event {
   readonly entity: readonly {
