@@ -207,4 +207,23 @@ test('who gives up ends the work', async () => {
   assert.match(await refusedWith(() => all(stream)), /abort/)
 })
 
+test('read of a version: one that was hidden is answered as one that never was', async () => {
+  const { clinic } = callers
+  const id = await clinic.create({ resourceType: 'Patient', active: false })
+  const opened = await clinic.ask('PUT', `/Patient/${id}`, { resourceType: 'Patient', id, active: true })
+  assert.is(opened.status, 200, opened.text)
+  for (const [who, session] of await sessions(ACTIVE)) {
+    const refusal = async (version: number): Promise<unknown> => {
+      const { status, key, message } = await session.read('Patient', id, version).then(
+        () => ({ status: 200, key: undefined, message: '' }),
+        (error) => error,
+      )
+      return { status, key, message: message.replace(String(version), 'N') }
+    }
+    assert.is((await session.read('Patient', id, 2)).version, 2, who)
+    if (who === 'internal') assert.is((await session.read('Patient', id, 1)).version, 1)
+    else assert.equal(await refusal(1), await refusal(7), who)
+  }
+})
+
 test.run()
