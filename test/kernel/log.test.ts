@@ -166,4 +166,15 @@ test('lines made by hand, later, stand among the others where they were announce
   assert.equal(words, ['one', 'two, sent Bearer [secret]', 'three', 'four', 'five'])
 })
 
+test('lines that plugins finish themselves are masked where none wait, also for the logger of a plugin', () => {
+  let text = ''
+  const root = createLog({ stream: { write: (lines) => (text += lines) } })
+  root.mask(['hunter22'])
+  for (const log of [root.log, root.log.child({ plugin: 'lines' })]) {
+    const announce = addLines(log, () => `{"msg":"sent Bearer ${TOKEN} and hunter22"}\n`)
+    announce(80)
+  }
+  assert.is(text, '{"msg":"sent Bearer [secret] and [secret]"}\n'.repeat(2))
+})
+
 test.run()
