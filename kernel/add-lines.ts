@@ -1,4 +1,4 @@
-/** Lines beside those that a logger makes. Apart from the logger, which threads need not load. */
+/** Lines beside those that a logger makes. They are apart from the logger, which threads need not load. */
 import type { Logger } from 'pino'
 import type { TextSource } from './batch.ts'
 

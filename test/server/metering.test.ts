@@ -47,7 +47,7 @@ const withServer = async (
   }
 }
 
-/** For tests whose clocks stand still: the clients of each are others. */
+/** Tests whose clocks stand still share this server, each with clients of its own. */
 let shared: TestServer
 test.before(async () => {
   shared = await serverWith({ plugins, clock: createManualClock() })

@@ -19,7 +19,7 @@ const FHIR = { 'content-type': 'application/fhir+json' }
 const HOUR_MS = 3_600_000
 const plugins: readonly AnyPlugin[] = [...basic, named, limits]
 
-/** Of a server that tests share whose clocks stand still: most have a client of their own. */
+/** Tests whose clocks stand still share a server with this quota, most with a client of their own. */
 const SHARED = {
   requests_per_day: 3,
   writes_per_day: 2,

@@ -32,7 +32,7 @@ const withServer = async (
   }
 }
 
-/** Servers for tests that share one, without a store and with it: their requests have ids and clients of their own. */
+/** Tests share these two, without a store and with it: their requests have ids and clients of their own. */
 let plain: TestServer
 let storing: TestServer
 const clockOfStoring = createManualClock()
@@ -113,7 +113,7 @@ test('X-Request-Id is kept when it is well-formed, else made, and is in every an
     if (kept) assert.is(answered, given)
     else assert.match(answered, UUID)
   }
-  // Refusals too.
+  // Refusals have their id in the line, too.
   for (const request of [
     { url: '/nothing/here/at/all' },
     { url: '/Patient/%zz' },

@@ -1,8 +1,7 @@
 /**
  * Makes one file of each program that many tests start as a process, and of threads, with chunks for what they load later, and
  * starts a server once so that its compiled form is in the cache of the run. A server is eight hundred modules, and loading these
- * one by one took half of the CPU time of its start. Of a thread's it took a third, too. Packages of npm stay outside: they are few
- * files.
+ * one by one took half of the CPU time of its start, and a third of a thread's. Packages of npm stay outside: they are few files.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -43,7 +42,7 @@ const options: BuildOptions = {
 const programs = BUNDLED.map((name) => join(root, 'test', 'support', `${name}.ts`))
 await Promise.all([
   build({ ...options, entryPoints: programs }),
-  // Each by itself, so that it takes few chunks: it has no module in common with another bundle, and none twice.
+  // Each is built by itself, so that it takes few chunks: it has no module in common with another bundle, and none twice.
   ...BUNDLED_THREADS.map((file) => build({ ...options, entryPoints: [join(root, file)], outbase: root })),
 ])
 symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))

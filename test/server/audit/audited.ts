@@ -153,7 +153,7 @@ export const verdictOf = async (server: TestServer, query = ''): Promise<Verdict
   return answer.json() as Verdict
 }
 
-/** The same without a request, whose verification has a thread of its own where the database is not in memory. */
+/** Verifies without a request: the route starts a thread for it where the database is not in memory. */
 export const verifiedHere = async (server: TestServer): Promise<Verdict> => {
   await server.inject('/_audit?_id=1') // which writes what waits
   return verifyTrail(server.get(Database), { key: KEY, previousKeys: [] })

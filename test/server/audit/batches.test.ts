@@ -84,7 +84,7 @@ const fill = async (together: boolean): Promise<{ readonly server: TestServer; r
 }
 
 let common: ReturnType<typeof fill> | undefined
-/** For the tests that take nothing away before they end, and in the end for those that prune it and go on. */
+/** Tests share this server that take nothing away before they end; the last ones prune it and go on. */
 const filledOnce = (): ReturnType<typeof fill> => {
   common ??= fill(true)
   return common

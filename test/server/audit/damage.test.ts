@@ -9,7 +9,7 @@ import { create, eventsOf, KEY, verdictOf, verifiedHere } from './audited.ts'
 
 import { change, EVENTS, filled, GIVEN, onBroken, onOne, openLeft, rows } from './changed-trail.ts'
 
-/** Both are for tests that put back what they change. */
+/** Tests that put back what they change share these two. */
 let running: TestServer
 let left: Awaited<ReturnType<typeof openLeft>>
 test.before(async () => {

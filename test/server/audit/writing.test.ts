@@ -54,7 +54,7 @@ const refuseRows = async (server: TestServer): Promise<() => Promise<unknown>> =
 }
 
 let common: Promise<TestServer> | undefined
-/** For tests that need no settings of their own. */
+/** Tests that need no settings of their own share this server. */
 const commonServer = (): Promise<TestServer> => {
   common ??= audited({ settings: { conformance: { update_as_create: true } } })
   return common
@@ -148,7 +148,7 @@ const openTogether = async () => {
   return { servers, close }
 }
 let opened: ReturnType<typeof openTogether> | undefined
-/** Two servers on one database, for the tests of both. */
+/** Two tests share these two servers on one database. */
 const together = async () => {
   opened ??= openTogether()
   return (await opened).servers

@@ -164,7 +164,7 @@ const fill = async (): Promise<void> => {
 }
 const ANSWER = 2 * 5.5 * MEGA * (4 / 3) // bytes of the data in an answer with two documents, more than sockets hold
 const HISTORY = 'GET /Binary/_history?_count=2 HTTP/1.1\r\nHost: x\r\n\r\n'
-/** Packing tens of megabytes by chance takes a second, and those that are slow here take none of it. */
+/** Compressing tens of megabytes of random data takes a second, and is not the subject here. */
 const PLAIN = { headers: { 'accept-encoding': 'identity' } }
 
 test('a client that asks for much and reads nothing is cut, and costs one answer of memory (row 37)', async () => {

@@ -21,7 +21,7 @@ interface Place {
   /** Finished files in the folder of a job. */
   files(job: string): number
   start(isEarly?: boolean): Promise<SpawnedServer>
-  /** One that nothing is done to, in the process of the test. */
+  /** Starts one in the process of the test, for a server that nothing is done to. */
   startLast(isEarly?: boolean): Promise<ServerHere>
   remove(): Promise<void>
 }
@@ -124,7 +124,7 @@ for (const kind of [sqliteKind, postgresKind])
   test(`K20, K23 ${kind.name}: killed early, half-way and late, an export ends with the files of an undisturbed one; its status survives`, async () => {
     const place = await placeOf(kind, ['jobs'])
     let server = await place.start()
-    /** The last one, which is not killed here. */
+    /** This server is the last one, and is not killed here. */
     let last: ServerHere | undefined
     await fill(server)
     const whole = await begin(server)

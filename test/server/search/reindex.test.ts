@@ -92,7 +92,7 @@ const fill = async (server: TestServer): Promise<void> => {
   })
   assert.is(answer.statusCode, 200, answer.body)
 }
-/** By one server. */
+/** Does both with one server, because starting another one takes longer. */
 const fillAndDamage = (by: readonly string[]): Promise<{ before: Rows; after: Rows }> =>
   serve(async (server) => {
     await fill(server)

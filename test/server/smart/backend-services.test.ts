@@ -20,7 +20,7 @@ import {
   tokenOf,
 } from '../../support/smart-server.ts'
 
-/** For tests that need no settings of their own. */
+/** Tests that need no settings of their own share these. */
 const opened = new Map<DatabaseKind, Promise<{ readonly server: TestServer; readonly fresh: FreshDatabase }>>()
 const open = async (kind: DatabaseKind) => {
   const fresh = await freshForSmart(kind)

@@ -36,7 +36,7 @@ const openLimited = async (): Promise<Clinic> => {
   const settings = { rate_limit: { requests_per_second: 50, burst: 100, auth_failures_per_minute: 5, servers: 1 } }
   return { clock: own, server: await loginClinic({ clock: own, settings }) }
 }
-/** Under limits, of which nothing is used. */
+/** Gives a server with limits of which nothing is used. */
 const limited = async () => {
   ofLimits ??= await openLimited()
   ;({ server, clock } = ofLimits)

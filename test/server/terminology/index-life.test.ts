@@ -54,7 +54,7 @@ const displayOf = async (server: TestServer, code: string, system = LARGE): Prom
   return parameter.find(({ name }) => name === 'display')?.valueString ?? String(answer.statusCode)
 }
 
-/** For tests whose code systems have addresses of their own. */
+/** Tests whose code systems have addresses of their own share this server. */
 let shared: TestServer
 test.before(async () => {
   shared = await serverWith({ plugins: plugins(), settings })
