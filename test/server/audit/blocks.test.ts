@@ -95,7 +95,7 @@ const userOf = ({ agent }: AuditEvent): string | undefined =>
   agent.map(({ who }) => who?.reference).find((reference) => reference !== undefined)
 const atOf = ({ recorded }: AuditEvent): number => Date.parse(recorded)
 
-/** A search, and what an event it finds is like. Most find few: the events of an answer take most of the time. */
+/** A search, and what an event it finds is like. */
 const searches = (paths: readonly string[]): readonly (readonly [string, Holds])[] => {
   const [observation = ''] = paths.filter((path) => path.startsWith('Observation/'))
   const [patient = ''] = paths.filter((path) => path.startsWith('Patient/')).slice(3)
@@ -111,13 +111,13 @@ const searches = (paths: readonly string[]): readonly (readonly [string, Holds])
     [`entity=${patient}`, (event) => dataOf(event) === patient || patientOf(event) === patient],
     ['entity=Patient/seldom', (event) => patientOf(event) === 'Patient/seldom'],
     ['agent=portal', (event) => clientOf(event) === 'portal'],
-    ['agent=Practitioner/d2&patient=p3', (e) => userOf(e) === 'Practitioner/d2' && patientOf(e) === 'Patient/p3'],
+    ['agent=Practitioner/d2', (event) => userOf(event) === 'Practitioner/d2'],
     ['agent=portal&agent=Practitioner/d2', (e) => clientOf(e) === 'portal' && userOf(e) === 'Practitioner/d2'],
     [`date=ge${iso(fifth)}&date=lt${iso(tenth)}`, (event) => atOf(event) >= fifth && atOf(event) < tenth],
-    ['date=2026-01-16&outcome=4', (e) => e.recorded.startsWith('2026-01-16') && e.outcome === '4'],
-    ['date=2020,2026-01-17&patient=p2', (e) => e.recorded.startsWith('2026-01-17') && patientOf(e) === 'Patient/p2'],
+    ['date=2026-01-16', (event) => event.recorded.startsWith('2026-01-16')],
+    ['date=2020,2026-01-17', (event) => event.recorded.startsWith('2026-01-17')],
     ['date=2020', () => false],
-    [`date=ne${iso(fifth)}&patient=p1`, (event) => atOf(event) !== fifth && patientOf(event) === 'Patient/p1'],
+    [`date=ne${iso(fifth)}`, (event) => atOf(event) !== fifth],
     ['action=C', ({ action }) => action === 'C'],
     ['action=D', ({ action }) => action === 'D'],
     ['outcome=4', ({ outcome }) => outcome === '4'],

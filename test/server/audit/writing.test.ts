@@ -125,7 +125,7 @@ test('reads are answered while the trail cannot be written, until no more can be
 test('64 writers at once make one chain: as many events as changes, nothing broken', async () => {
   const server = await commonServer()
   const before = (await eventsOf(server, 'subtype=create')).length
-  const EACH = 5
+  const EACH = 10
   await Promise.all(
     Array.from({ length: 64 }, async () => {
       for (let n = 0; n < EACH; n += 1) await create(server, { resourceType: 'Patient' })
