@@ -66,12 +66,11 @@ const inBatches = (output: DestinationStream, mask: (text: string) => string): L
 }
 
 /** Writes lines at once. */
-const toStream =
-  (log: Logger, mask: (text: string) => string): LineSink =>
-  (take) => {
-    const stream = (log as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym] as DestinationStream
-    return () => stream.write(mask(take()))
-  }
+const atOnce =
+  (output: DestinationStream, mask: (text: string) => string): LineSink =>
+  (take) =>
+  () =>
+    output.write(mask(take()))
 
 export interface RootLog {
   readonly log: Logger
@@ -93,7 +92,8 @@ export const createLog = (options: LogOptions): RootLog => {
     return masked
   }
   const { stream, batched = stream === undefined } = options
-  const batches = batched ? inBatches(stream ?? pino.destination({ dest: 1, sync: false }), maskAll) : undefined
+  const output = stream ?? pino.destination({ dest: 1, sync: !batched })
+  const batches = batched ? inBatches(output, maskAll) : undefined
   const log = pino(
     {
       level: options.level ?? 'info',
@@ -102,9 +102,9 @@ export const createLog = (options: LogOptions): RootLog => {
       formatters: { level: (label) => ({ level: label }) },
       ...(batches === undefined && { hooks: { streamWrite: maskAll } }),
     },
-    batches ?? (stream as DestinationStream),
+    batches ?? output,
   )
-  giveLines(log, batches?.addSource ?? toStream(log, maskAll))
+  giveLines(log, batches?.addSource ?? atOnce(output, maskAll))
   return {
     log,
     flush: () => batches?.flush(),

@@ -70,7 +70,7 @@ export const createUsageWatch = (
           : isTaken(response)
             ? SWITCHED
             : CLIENT_LEFT
-        // Of an injected request only the bodies are counted.
+        // An injected request has no connection, so only its bodies are counted.
         const { bytesIn, bytesOut } = charge(socket) ?? {
           bytesIn: lengthOf(request.headers['content-length']),
           bytesOut: lengthOf(sent.getHeader('content-length')),

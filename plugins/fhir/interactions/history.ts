@@ -10,6 +10,7 @@ import type { PrepareVersions } from '../large/prepare-versions.ts'
 import { entryPresentation, indentedBundle } from '../presentation/indented-bundle.ts'
 import { isTransformed, presentVersion } from '../presentation/present.ts'
 import { type Presentation, readPrefer, readQueryParameters } from '../presentation/presentation-parameters.ts'
+import { toLinkList } from '../response/bundle-links.ts'
 import { toETag } from '../response/etag.ts'
 import { urlOf } from '../response/url-of.ts'
 import type { View } from '../view.ts'
@@ -149,7 +150,7 @@ const linksOf = (
     const page = signPageToken(registry.key, clock, caller, bound, { snapshotKey: 0, rid: next, keys: [] })
     links.push({ relation: 'next', url: `${baseUrl}${bound}&_page=${page}` })
   }
-  return links.map((link) => JSON.stringify(link)).join(',')
+  return toLinkList(links)
 }
 
 /** True when the ruling hides nothing of what is requested. */
@@ -196,7 +197,7 @@ export const history =
         const { entries, next } = fill(page, (version) => toEntry(parts, ctx, version, ofEntries))
         const compact =
           `{"resourceType":"Bundle","id":"${parts.random.id()}","type":"history",${total === undefined ? '' : `"total":${total},`}` +
-          `"link":[${linksOf(parts, ctx, bound, given, next)}]${entries === '' ? '' : `,"entry":[${entries}]`}}`
+          `"link":${linksOf(parts, ctx, bound, given, next)}${entries === '' ? '' : `,"entry":[${entries}]`}}`
         const text = await indentedBundle(presentation, compact)
         const patients = parts.audit.patientsLater(page.versions, ctx.ownUrl)
         return { status: 200, shows: 'text', text, details: detailsOfPage(here.run, patients, queryOf(url)) }
