@@ -13,9 +13,9 @@ import { watchedDatabase } from '../support/watched-database.ts'
 const plugins: readonly AnyPlugin[] = [...basic, named, requestLog]
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Of each server: how many lines it had logged when the test began. */
+/** Counts the lines that a shared server had logged when the test began. */
 const before = new WeakMap<TestServer, number>()
-/** The lines of the test. */
+/** Returns the lines that the test has made. */
 const linesOf = (server: TestServer) =>
   server.lines.slice(before.get(server)).filter(({ plugin }) => plugin === 'request-log')
 

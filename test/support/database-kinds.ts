@@ -128,3 +128,9 @@ export const databaseKinds: readonly DatabaseKind[] = every.filter(
 
 /** The kind that tests of the server run on: the one that `TEST_DATABASE` names, else memory. */
 export const chosenKind: DatabaseKind = databaseKinds.length === 1 ? (databaseKinds[0] as DatabaseKind) : memory
+
+/**
+ * `db_pool` for tests whose requests come one after the other: each further session on PostgreSQL prepares the statements once
+ * more, and each further thread that reads a SQLite file takes as much to start as a hundred requests.
+ */
+export const SESSIONS_IN_TURN = chosenKind.name === 'sqlite' ? 1 : 2

@@ -9,6 +9,7 @@ import * as assert from 'uvu/assert'
 import { type AnyPlugin, definePlugin } from '../../../kernel/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { postTransaction } from '../../support/post-transaction.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 import { watchedDatabase } from '../../support/watched-database.ts'
@@ -60,13 +61,7 @@ const put = (resource: Json): Json => ({
 const DELETION: Json = { request: { method: 'DELETE', url: 'Binary/b' } }
 /** Makes the changes in one transaction and returns the entity tag of the first one. */
 const change = async (...entry: readonly Json[]): Promise<string> => {
-  const answer = await server.inject({
-    method: 'POST',
-    url: '/',
-    headers: { 'content-type': FHIR_JSON },
-    payload: JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry }),
-  })
-  assert.is(answer.statusCode, 200, answer.body)
+  const answer = await postTransaction(server, entry)
   return answer.json().entry[0].response.etag
 }
 const flip = (isOpen: boolean): Promise<string> => change(put(binary(isOpen)), put(basic(isOpen)))

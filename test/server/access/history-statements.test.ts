@@ -4,6 +4,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { postTransaction } from '../../support/post-transaction.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 import { watchedDatabase } from '../../support/watched-database.ts'
@@ -42,12 +43,7 @@ const gate = definePlugin({
 let server: TestServer
 const { plugin, watch } = watchedDatabase()
 
-const postAll = async (entry: readonly Json[]): Promise<void> => {
-  const headers = { 'content-type': 'application/fhir+json' }
-  const payload = JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry })
-  const answer = await server.inject({ method: 'POST', url: '/', headers, payload })
-  assert.is(answer.statusCode, 200, answer.body)
-}
+const postAll = async (entry: readonly Json[]): Promise<void> => void (await postTransaction(server, entry))
 const put = (resource: Json): Json => ({
   resource,
   request: { method: 'PUT', url: `${resource.resourceType}/${resource.id}` },

@@ -9,7 +9,7 @@ import { definePlugin, type Restriction, type Right } from '../../../kernel/inde
 import database from '../../../plugins/database/index.ts'
 import terminology from '../../../plugins/terminology/index.ts'
 import validation from '../../../plugins/validation/index.ts'
-import { chosenKind } from '../../support/database-kinds.ts'
+import { SESSIONS_IN_TURN } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
@@ -48,9 +48,6 @@ type Versions = readonly (Json | null)[]
 /** What a version is judged by: a deletion by what it deleted. */
 const judged = (versions: Versions, at: number): Json | undefined => versions[at] ?? versions[at - 1] ?? undefined
 
-/** Requests come one after the other: each further session on PostgreSQL prepares the statements once more. */
-const SESSIONS = chosenKind.name === 'sqlite' ? 1 : 2
-
 let server: TestServer
 const headers = { 'content-type': 'application/fhir+json', accept: 'application/fhir+json' }
 const ask = (method: string, url: string, body?: Json, more: Json = {}) =>
@@ -64,7 +61,10 @@ const ask = (method: string, url: string, body?: Json, more: Json = {}) =>
 test.before(async () => {
   server = await serverWith({
     plugins: [database, stubDefinitions('all'), gate, validation, terminology, ...fhirPlugins],
-    settings: { conformance: { update_as_create: true, validation: 'structure' }, cluster: { db_pool: SESSIONS } },
+    settings: {
+      conformance: { update_as_create: true, validation: 'structure' },
+      cluster: { db_pool: SESSIONS_IN_TURN },
+    },
   })
   for (const versions of VERSIONS) {
     const url = `/${nameOf(versions[0] as Json)}`

@@ -7,7 +7,7 @@ import { definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import references from '../../../plugins/references/index.ts'
 import validation from '../../../plugins/validation/index.ts'
-import { chosenKind } from '../../support/database-kinds.ts'
+import { SESSIONS_IN_TURN } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
@@ -126,9 +126,6 @@ const OTHERS =
   /^(SearchParameter-(Patient|Observation|Encounter|Practitioner|Organization|Group|Provenance|Basic|Resource|clinical|individual)-|CompartmentDefinition-|(CodeSystem|ValueSet)-observation-status\.)/
 const definitions = stubDefinitions(TYPES, OTHERS)
 
-/** Requests come one after the other. Each thread that reads a SQLite file takes as much to start as a hundred of them. */
-const SESSIONS = chosenKind.name === 'sqlite' ? 1 : 2
-
 /** Without `update_as_create` they are empty: resources get ids of the server's. */
 export const openWorlds = async (updateAsCreate = true): Promise<Worlds> => {
   let restrictions: readonly Restriction[] = []
@@ -148,7 +145,7 @@ export const openWorlds = async (updateAsCreate = true): Promise<Worlds> => {
       settings: {
         server: { public_url: 'http://localhost:80' },
         conformance: { update_as_create: updateAsCreate },
-        cluster: { db_pool: SESSIONS },
+        cluster: { db_pool: SESSIONS_IN_TURN },
       },
     })
     const ask = toAsk(server)

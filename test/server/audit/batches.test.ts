@@ -9,6 +9,7 @@ import { verifyTrail } from '../../../plugins/audit/verify/walk.ts'
 import { Database, type SqlParam, sql } from '../../../plugins/database/service.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import type { TestServer } from '../../support/server-with.ts'
+import { sharedByTests } from '../../support/shared-by-tests.ts'
 import {
   type AuditEvent,
   audited,
@@ -83,15 +84,11 @@ const fill = async (together: boolean): Promise<{ readonly server: TestServer; r
   return { server, paths }
 }
 
-let common: ReturnType<typeof fill> | undefined
 /** Tests share this server that take nothing away before they end; the last ones prune it and go on. */
-const filledOnce = (): ReturnType<typeof fill> => {
-  common ??= fill(true)
-  return common
-}
-test.after(async () => {
-  await (await common)?.server.stop()
-})
+const filledOnce = sharedByTests(
+  () => fill(true),
+  ({ server }) => server.stop(),
+)
 
 const packsIn = (server: TestServer) =>
   rows<{ seq: number; number: number; pack: Uint8Array }>(

@@ -9,6 +9,7 @@ import { Database, sql } from '../../../plugins/database/service.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { createManualClock, type ManualClock } from '../../support/manual-clock.ts'
 import type { TestServer } from '../../support/server-with.ts'
+import { sharedByTests } from '../../support/shared-by-tests.ts'
 import { until } from '../../support/until.ts'
 import { type AuditEvent, audited, auditedPlugins, create, eventsOf, patientOf, send, verifiedHere } from './audited.ts'
 
@@ -174,21 +175,17 @@ const filledServer = async (events: number, settings: Record<string, unknown> = 
   return { server, clock, paths, all }
 }
 
-/** For the tests that take nothing away for good, and in the end for the one that prunes. */
-const openCommon = async () => {
-  const fresh = await chosenKind.fresh(auditedPlugins)
-  return { fresh, ...(await filledServer(EVENTS, fresh.settings)) }
-}
-let common: ReturnType<typeof openCommon> | undefined
-const filledOnce = () => {
-  common ??= openCommon()
-  return common
-}
-test.after(async () => {
-  const opened = await common
-  await opened?.server.stop()
-  await opened?.fresh.remove()
-})
+/** Tests share this server that take nothing away for good; the last one prunes it. */
+const filledOnce = sharedByTests(
+  async () => {
+    const fresh = await chosenKind.fresh(auditedPlugins)
+    return { fresh, ...(await filledServer(EVENTS, fresh.settings)) }
+  },
+  async ({ server, fresh }) => {
+    await server.stop()
+    await fresh.remove()
+  },
+)
 
 test('a search over several blocks finds what looking at every event finds', async () => {
   const { server, paths } = await filledOnce()

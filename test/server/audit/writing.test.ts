@@ -5,6 +5,7 @@ import { type Clock, defineError, definePlugin, systemClock } from '../../../ker
 import { Database, type SqlParam, sql } from '../../../plugins/database/service.ts'
 import { chosenKind, sqliteKind } from '../../support/database-kinds.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
+import { sharedByTests } from '../../support/shared-by-tests.ts'
 import { until } from '../../support/until.ts'
 import { audited, auditedPlugins, create, eventsOf, KEY, plain, send, verifiedHere } from './audited.ts'
 
@@ -53,15 +54,11 @@ const refuseRows = async (server: TestServer): Promise<() => Promise<unknown>> =
   return () => change(server, 'DROP TRIGGER full_disk')
 }
 
-let common: Promise<TestServer> | undefined
 /** Tests that need no settings of their own share this server. */
-const commonServer = (): Promise<TestServer> => {
-  common ??= audited({ settings: { conformance: { update_as_create: true } } })
-  return common
-}
-test.after(async () => {
-  await (await common)?.stop()
-})
+const commonServer = sharedByTests(
+  () => audited({ settings: { conformance: { update_as_create: true } } }),
+  (server) => server.stop(),
+)
 
 test('a change whose event cannot be written is refused with 503, and nothing is stored', async () => {
   const server = await commonServer()
@@ -136,30 +133,25 @@ test('64 writers at once make one chain: as many events as changes, nothing brok
   assert.is((await eventsOf(server, 'subtype=create')).length - before, 64 * EACH)
 })
 
-const openTogether = async () => {
-  const { settings, remove } = await persistent.fresh(auditedPlugins)
-  const start = () =>
-    serverWith({ together: true, plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY } } })
-  const servers = [await start(), await start()] as const
-  const close = async (): Promise<void> => {
+/** Two tests share these two servers on one database. */
+const together = sharedByTests(
+  async () => {
+    const { settings, remove } = await persistent.fresh(auditedPlugins)
+    const start = () =>
+      serverWith({ together: true, plugins: auditedPlugins, settings: { ...settings, audit: { key: KEY } } })
+    return { servers: [await start(), await start()] as const, remove }
+  },
+  async ({ servers, remove }) => {
     for (const server of servers) await server.stop()
     await remove()
-  }
-  return { servers, close }
-}
-let opened: ReturnType<typeof openTogether> | undefined
-/** Two tests share these two servers on one database. */
-const together = async () => {
-  opened ??= openTogether()
-  return (await opened).servers
-}
-test.after(async () => {
-  await (await opened)?.close()
-})
+  },
+)
 
 test('two servers on one database share one chain without a fork', async () => {
   if (persistent.name === 'sqlite') return // has one server that writes
-  const [one, other] = await together()
+  const {
+    servers: [one, other],
+  } = await together()
   const EACH = 20
   // Resources are numbered by one server at a time: the other one only reads.
   const id = await create(one, { resourceType: 'Patient' })
@@ -183,7 +175,9 @@ test('two servers on one database share one chain without a fork', async () => {
 
 test('servers that write packs of different lengths find one another out: no number is given twice', async () => {
   if (persistent.name === 'sqlite') return // has one server that writes
-  const [one, other] = await together()
+  const {
+    servers: [one, other],
+  } = await together()
   const id = await create(one, { resourceType: 'Patient' })
   // Each remembers where the trail ended when it wrote last.
   for (const [server, length] of [

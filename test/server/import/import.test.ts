@@ -34,7 +34,7 @@ interface Imported extends ImportSummary {
 
 let server: TestServer | undefined
 let folder: ReturnType<typeof temporaryFolder>
-/** Most tests share a server: they use other ids, and count what is there before. */
+/** Starts another server. Most tests share the first one: they use other ids, and count what is there before. */
 const start = async (conformance: Record<string, unknown> = {}): Promise<void> => {
   await server?.stop()
   server = undefined

@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { postTransaction } from '../../support/post-transaction.ts'
 import { matching, onlyTypes } from '../../support/restrictions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
@@ -113,13 +114,7 @@ const save = async (resources: readonly Json[]): Promise<void> => {
     const entry = resources
       .slice(at, at + 500)
       .map((resource) => ({ resource, request: { method: 'PUT', url: keyOf(resource) } }))
-    const answer = await server.inject({
-      method: 'POST',
-      url: '/',
-      headers: { 'content-type': 'application/fhir+json' },
-      payload: JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry }),
-    })
-    assert.is(answer.statusCode, 200, answer.body.slice(0, 500))
+    await postTransaction(server, entry)
   }
 }
 

@@ -5,6 +5,7 @@ import { createKernel } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { postTransaction } from '../../support/post-transaction.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith } from '../../support/server-with.ts'
 
@@ -19,13 +20,7 @@ test('until that is done it is starting, with the reason', async () => {
     resource: { resourceType: 'Patient', name: [{ family: `Fam${at}` }], gender: 'male' },
     request: { method: 'POST', url: 'Patient' },
   }))
-  const stored = await before.inject({
-    method: 'POST',
-    url: '/',
-    headers: { 'content-type': 'application/fhir+json' },
-    payload: JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry }),
-  })
-  assert.is(stored.statusCode, 200, stored.body)
+  await postTransaction(before, entry)
   assert.is((await before.inject('/Patient?gender=male')).statusCode, 400)
   await before.stop()
 

@@ -33,7 +33,7 @@ import { toValue } from './value-to-find.ts'
 const names = readdirSync(examplesFolder).filter((name) => name.endsWith('.json') && name !== 'package.json')
 type Resource = Record<string, any>
 
-/** What the server compiled of all definitions: doing it again takes a second and a half. */
+/** The server has compiled this model of all definitions: doing it again takes a second and a half. */
 let model: SearchDefinitions
 
 const BATCH = 25 // resources

@@ -7,6 +7,7 @@ import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createDice } from '../../bench/corpus/random.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { postTransaction } from '../../support/post-transaction.ts'
 import { careDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { watchedDatabase } from '../../support/watched-database.ts'
@@ -17,16 +18,13 @@ const MANY = 520 // more than the short way goes through
 let server: TestServer
 let base: string
 const { plugin: database, watch } = watchedDatabase()
-const headers = { 'content-type': 'application/fhir+json' }
 
 const put = async (...resources: readonly Record<string, any>[]): Promise<void> => {
   const entry = resources.map((resource) => {
     const url = `${resource.resourceType}/${resource.id}`
     return { resource, request: { method: 'PUT', url } }
   })
-  const payload = JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry })
-  const answer = await server.inject({ method: 'POST', url: '/', headers, payload })
-  assert.is(answer.statusCode, 200, answer.body)
+  await postTransaction(server, entry)
 }
 const observation = (id: string, subject: string, more: object = {}): Record<string, any> => ({
   resourceType: 'Observation',

@@ -7,10 +7,10 @@ import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { postTransaction } from '../../support/post-transaction.ts'
 import { careDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 
-const FHIR = { 'content-type': 'application/fhir+json' }
 const OLD = 2_020 // more than are counted, and behind more new ones than are gone through
 const NEW = 5_020
 const BATCH = 700
@@ -35,9 +35,7 @@ const post = async (from: number, to: number): Promise<readonly string[]> => {
     resource: observation(from + at),
     request: { method: 'POST', url: 'Observation' },
   }))
-  const payload = JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry })
-  const answer = await server.inject({ method: 'POST', url: '/', headers: FHIR, payload })
-  assert.is(answer.statusCode, 200, answer.body)
+  const answer = await postTransaction(server, entry)
   const { entry: answered } = answer.json() as { entry: { response: { location: string } }[] }
   const ids = answered.map(({ response }) => /Observation\/([^/]+)/.exec(response.location)?.[1] as string)
   made.push(...ids)

@@ -5,6 +5,7 @@ import type { AnyPlugin } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { postTransaction } from '../../support/post-transaction.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { until } from '../../support/until.ts'
@@ -63,17 +64,13 @@ export const putAll = async (resources: readonly Resource[]): Promise<void> => {
     resource,
     request: { method: 'PUT', url: `${resource.resourceType}/${resource.id}` },
   }))
-  const payload = JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry })
-  const answer = await server.inject({ method: 'POST', url: '/', headers, payload })
-  assert.is(answer.statusCode, 200, answer.body)
+  await postTransaction(server, entry)
 }
 /** Deletes what a test has stored, so that the next one may take its server: starting another one takes longer. */
 export const tidy = async (...paths: readonly string[]): Promise<void> => {
   if (paths.length > 0) {
     const entry = paths.map((url) => ({ request: { method: 'DELETE', url } }))
-    const payload = JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry })
-    const answer = await server.inject({ method: 'POST', url: '/', headers, payload })
-    assert.is(answer.statusCode, 200, answer.body)
+    await postTransaction(server, entry)
   }
   isTidy = true
 }

@@ -10,6 +10,7 @@ import jobs from '../../../plugins/jobs/index.ts'
 import reindexPlugin from '../../../plugins/reindex/index.ts'
 import { chosenKind, type FreshDatabase } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { postTransaction } from '../../support/post-transaction.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { createWorld, type Ran } from '../../support/world.ts'
@@ -84,13 +85,7 @@ const fill = async (server: TestServer): Promise<void> => {
     },
     request: { method: 'POST', url: 'Patient' },
   }))
-  const answer = await server.inject({
-    method: 'POST',
-    url: '/',
-    headers: { 'content-type': 'application/fhir+json' },
-    payload: JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry }),
-  })
-  assert.is(answer.statusCode, 200, answer.body)
+  await postTransaction(server, entry)
 }
 /** Does both with one server, because starting another one takes longer. */
 const fillAndDamage = (by: readonly string[]): Promise<{ before: Rows; after: Rows }> =>

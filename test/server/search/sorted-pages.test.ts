@@ -3,6 +3,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { postTransaction } from '../../support/post-transaction.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { watchedDatabase } from '../../support/watched-database.ts'
@@ -25,11 +26,7 @@ const put = async (id: string, birthDate: string | undefined): Promise<void> => 
   const answer = await server.inject({ method: 'PUT', url: `/Patient/${id}`, headers, payload })
   assert.ok(answer.statusCode < 300, answer.body)
 }
-const transact = async (entry: readonly object[]): Promise<void> => {
-  const payload = JSON.stringify({ resourceType: 'Bundle', type: 'transaction', entry })
-  const answer = await server.inject({ method: 'POST', url: '/', headers, payload })
-  assert.is(answer.statusCode, 200, answer.body)
-}
+const transact = async (entry: readonly object[]): Promise<void> => void (await postTransaction(server, entry))
 const fill = (): Promise<void> =>
   transact(
     Array.from({ length: PATIENTS }, (_, at) => ({

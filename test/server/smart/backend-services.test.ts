@@ -3,9 +3,10 @@
 import { randomUUID } from 'node:crypto'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { chosenKind, type DatabaseKind, databaseKinds, type FreshDatabase } from '../../support/database-kinds.ts'
+import { chosenKind, type DatabaseKind, databaseKinds } from '../../support/database-kinds.ts'
 import { createManualClock } from '../../support/manual-clock.ts'
 import type { TestServer } from '../../support/server-with.ts'
+import { sharedByTests } from '../../support/shared-by-tests.ts'
 import {
   askToken,
   assertionOf,
@@ -20,24 +21,24 @@ import {
   tokenOf,
 } from '../../support/smart-server.ts'
 
-/** Tests that need no settings of their own share these. */
-const opened = new Map<DatabaseKind, Promise<{ readonly server: TestServer; readonly fresh: FreshDatabase }>>()
-const open = async (kind: DatabaseKind) => {
-  const fresh = await freshForSmart(kind)
-  return { fresh, server: await smartServer({ settings: fresh.settings }) }
-}
+const sharedOn = (kind: DatabaseKind) =>
+  sharedByTests(
+    async () => {
+      const fresh = await freshForSmart(kind)
+      return { fresh, server: await smartServer({ settings: fresh.settings }) }
+    },
+    async ({ server, fresh }) => {
+      await server.stop()
+      await fresh.remove()
+    },
+  )
+const shared = new Map(databaseKinds.map((kind) => [kind, sharedOn(kind)]))
+/** Tests that need no settings of their own share a server of each kind. */
 const serverOn = async (kind = chosenKind): Promise<TestServer> => {
-  const one = opened.get(kind) ?? open(kind)
-  opened.set(kind, one)
-  return (await one).server
+  const opened = await shared.get(kind)?.()
+  if (opened === undefined) throw new Error(`this file does not run on ${kind.name}`)
+  return opened.server
 }
-test.after(async () => {
-  for (const one of opened.values()) {
-    const { server, fresh } = await one
-    await server.stop()
-    await fresh.remove()
-  }
-})
 
 for (const kind of databaseKinds)
   test(`a service gets a token for five minutes and reads with it, on ${kind.name}`, async () => {

@@ -5,7 +5,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import { chosenKind } from '../../support/database-kinds.ts'
+import { SESSIONS_IN_TURN } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { scopedCallers, tokenHeaders } from '../../support/scoped-callers.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
@@ -28,9 +28,6 @@ const PARAMETERS = new RegExp(
 /** Types of elements that searches of the tokens look into. */
 const ELEMENTS = ['Element', 'Extension', 'Meta', 'Coding', 'CodeableConcept', 'Reference', 'Identifier']
 
-/** Each session on PostgreSQL prepares the statements once more, and each thread that reads a SQLite file takes longer to start. */
-const SESSIONS = chosenKind.name === 'sqlite' ? 1 : 2
-
 let server: TestServer
 const all = TOKENS[0] as LeakToken
 const ask = (token: LeakToken, method: string, url: string, body?: Json, more: Record<string, string> = {}) =>
@@ -44,7 +41,7 @@ const ask = (token: LeakToken, method: string, url: string, body?: Json, more: R
 test.before(async () => {
   server = await serverWith({
     plugins: [database, stubDefinitions([...TYPES, ...ELEMENTS, 'Bundle'], PARAMETERS), scopedCallers, ...fhirPlugins],
-    settings: { conformance: { update_as_create: true }, cluster: { db_pool: SESSIONS } },
+    settings: { conformance: { update_as_create: true }, cluster: { db_pool: SESSIONS_IN_TURN } },
   })
   for (const at of [0, 1] as const) {
     const entry = STORED.map(({ type, id, versions }) => ({

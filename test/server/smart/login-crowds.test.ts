@@ -6,6 +6,7 @@ import { Database, sql } from '../../../plugins/database/service.ts'
 import { type App, askFor, exchange, loginClinic, registerApp, returned } from '../../support/login-clinic.ts'
 import { createManualClock, type ManualClock } from '../../support/manual-clock.ts'
 import type { TestServer } from '../../support/server-with.ts'
+import { sharedByTests } from '../../support/shared-by-tests.ts'
 import { BUILT_IN_BASIC, postForm } from '../../support/smart-server.ts'
 import { createTestBrowser } from '../../support/test-browser.ts'
 import { until } from '../../support/until.ts'
@@ -25,21 +26,17 @@ let server: TestServer
 let app: App
 let clock: ManualClock
 
-interface Clinic {
-  readonly server: TestServer
-  readonly clock: ManualClock
-}
-let ofLimits: Clinic | undefined
-test.after(async () => ofLimits?.server.stop())
-const openLimited = async (): Promise<Clinic> => {
-  const own = createManualClock()
-  const settings = { rate_limit: { requests_per_second: 50, burst: 100, auth_failures_per_minute: 5, servers: 1 } }
-  return { clock: own, server: await loginClinic({ clock: own, settings }) }
-}
+const limitedClinic = sharedByTests(
+  async () => {
+    const own = createManualClock()
+    const settings = { rate_limit: { requests_per_second: 50, burst: 100, auth_failures_per_minute: 5, servers: 1 } }
+    return { clock: own, server: await loginClinic({ clock: own, settings }) }
+  },
+  (clinic) => clinic.server.stop(),
+)
 /** Gives a server with limits of which nothing is used. */
 const limited = async () => {
-  ofLimits ??= await openLimited()
-  ;({ server, clock } = ofLimits)
+  ;({ server, clock } = await limitedClinic())
   await clock.advance(10_000)
   app = await registerApp(server)
   await clock.advance(10_000)
