@@ -136,12 +136,17 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
   const slow = createLongQuery({ pool, connector, send })
   const transactions = createTransactions({ pool, send, now, queue: QUEUE, fence: lease && createFence(lease) })
   const reading = createReading({ pool, send, most: Math.floor((size - 1) / 2) || 1, queue: QUEUE, waitMs: WAIT_MS })
-  const lookForPending: LookForPending = () => withSession(migrator, undefined, (one) => pendingOf(one, options))
-  const schema = isReader ? watchSchema(reader, lookForPending, log) : undefined
   const feed = await openFeed({
     ...{ connector: own, lease, options, signal },
     database: { transact: transactions.transact, reading },
+  }).catch(async (error) => {
+    await pool.close(CLOSE_MS)
+    await lease?.release()
+    throw error
   })
+  // Nothing that repeats is begun before what may fail.
+  const lookForPending: LookForPending = () => withSession(migrator, undefined, (one) => pendingOf(one, options))
+  const schema = isReader ? watchSchema(reader, lookForPending, log) : undefined
   let orm: Promise<MikroORM> | undefined
 
   const openOrm = async (): Promise<MikroORM> => {

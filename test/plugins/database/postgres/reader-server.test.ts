@@ -1,11 +1,13 @@
 /** A server that only reads: it gets a transaction for shared work alone, and snapshots. */
 import { EntitySchema } from '@mikro-orm/core'
+import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { createKernel, definePlugin, type Kernel, Type } from '../../../../kernel/index.ts'
 import database from '../../../../plugins/database/index.ts'
 import { type CommitParticipant, Database, sql, type Transaction } from '../../../../plugins/database/service.ts'
 import { type FreshDatabase, postgresKind } from '../../../support/database-kinds.ts'
+import { until } from '../../../support/until.ts'
 
 interface Note {
   id: number
@@ -43,10 +45,10 @@ const participant: CommitParticipant<number> = {
 let fresh: FreshDatabase
 let primary: Kernel
 let replica: Kernel
-const open = async (role: string): Promise<Kernel> => {
+const open = async (role: string, place: FreshDatabase = fresh): Promise<Kernel> => {
   const kernel = await createKernel({
     plugins: [database, notes, roles],
-    settings: { ...fresh.settings, cluster: { role } },
+    settings: { ...place.settings, cluster: { role } },
     log: { level: 'silent' },
   })
   await kernel.start()
@@ -140,6 +142,32 @@ test('snapshots leave sessions for what is asked beside them', async () => {
   )
   const counts = await Promise.all(reading)
   assert.is(counts.length, 40)
+})
+
+test('a replica that cannot start leaves nothing that goes on asking the database', async () => {
+  const apart = await postgresKind.migrated([database, notes, roles])
+  const { postgres_url } = apart.settings.database as { readonly postgres_url: string }
+  const client = new pg.Client(postgres_url)
+  await client.connect()
+  // What looks each second whether the database was migrated asks this; its session stays open.
+  const watching = async (): Promise<number> => {
+    const text = `SELECT count(*)::int AS n FROM pg_stat_activity
+      WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%count(*) AS n FROM migration%'`
+    return (await client.query(text)).rows[0].n
+  }
+  try {
+    await client.query('ALTER TABLE cluster_member RENAME TO away')
+    assert.match(await keyOf(open('replica', apart)), 'kernel/plugin-start')
+    await client.query('ALTER TABLE away RENAME TO cluster_member')
+    const second = await open('replica', apart)
+    await until(async () => (await watching()) > 0, 10_000, 'the replica to look at the migrations')
+    // One that the first start had left would have looked before.
+    assert.is(await watching(), 1)
+    await second.stop()
+  } finally {
+    await client.end()
+    await apart.remove()
+  }
 })
 
 test.run()
