@@ -1,30 +1,27 @@
 /** The Database service on PostgreSQL: a pool of sessions, each statement prepared once, writes in few round trips. */
 import type { MikroORM } from '@mikro-orm/core'
 import { type Sql, type SqlParam, sql } from '../contract.ts'
-import { DatabaseUnavailable, MigrationPending } from '../errors.ts'
+import { DatabaseUnavailable } from '../errors.ts'
 import { feedStatus } from '../feed/feed-status.ts'
-import type { HeldLease } from '../lease/hold-lease.ts'
 import type { Opened, OpenOptions } from '../opening.ts'
-import { changesOf, planSchema } from '../schema.ts'
+import { changesOf } from '../schema.ts'
 import { createAlone } from './alone.ts'
 import { type Connector, createConnector } from './client.ts'
 import { parseConninfo } from './conninfo.ts'
 import { createFence } from './fence.ts'
-import { type LookForPending, watchSchema, whenMigrated } from './follow-schema.ts'
-import { inspectServer } from './inspect.ts'
+import { watchSchema } from './follow-schema.ts'
 import { createLongQuery } from './long-query.ts'
 import { openFeed } from './open-feed.ts'
+import { lookForPending, openSchema } from './open-schema.ts'
 import { createOrmSessions } from './orm-sessions.ts'
 import { createPool } from './pool.ts'
 import { createPostgresReader } from './reader.ts'
 import { createReading } from './reading.ts'
 import { createGroupRunner } from './run-group.ts'
-import { migrate, readRecordedPostgresSchema } from './schema.ts'
-import type { Session, SessionLimits } from './session.ts'
+import type { SessionLimits } from './session.ts'
 import { sharedOnly } from './shared-only.ts'
 import { createTlsFiles } from './tls-files.ts'
 import { createTransactions } from './transactions.ts'
-import { takeWriterLease } from './writer-lease.ts'
 
 const SESSIONS = 8 // spec: default db_pool for postgres
 const QUEUE = 2_000 // requests that may wait for a session
@@ -61,45 +58,8 @@ const sessions = sql(
   "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND coalesce(backend_type, 'client backend') = 'client backend'",
 )
 
-/** Runs `use` on a new session, and closes it in any case. */
-const withSession = async <T>(
-  connector: Connector,
-  signal: AbortSignal | undefined,
-  use: (session: Session) => Promise<T>,
-) => {
-  const session = await connector.connect(signal)
-  try {
-    return await use(session)
-  } finally {
-    void session.end()
-  }
-}
-
 export interface PostgresOptions extends OpenOptions {
   readonly postgresUrl: string
-}
-
-/** What is pending, before anything is changed. Throws when this build must not open the database. */
-const pendingOf = async (session: Session, { plugins, build, release }: OpenOptions): Promise<readonly string[]> =>
-  planSchema(await readRecordedPostgresSchema(session), plugins, build, release).pending.map(({ name }) => name)
-
-/** Migrates the schema behind the lease. A command without the lease changes nothing while a server may be running. */
-const prepareSchema = async (
-  lease: HeldLease | undefined,
-  options: OpenOptions,
-  database: string,
-  use: <T>(work: (session: Session) => Promise<T>) => Promise<T>,
-  signal: AbortSignal | undefined,
-): Promise<void> => {
-  const look: LookForPending = () => use((session) => pendingOf(session, options))
-  if (options.lease.mode === 'read') return whenMigrated(look, options.lease, options.log, signal)
-  if (lease === undefined && options.lease.mode === 'try') {
-    const pending = await look()
-    if (pending.length > 0) throw MigrationPending(pending.join(', '))
-    return
-  }
-  await use((session) => migrate(session, database, options))
-  await lease?.begin()
 }
 
 /** Throws what the connection string, its files or the server do not allow, before anything is changed. */
@@ -110,20 +70,8 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
   await files.current()
   const connectorWith = (limits: SessionLimits): Connector => createConnector({ conninfo, files, limits, log })
   const migrator = connectorWith(MIGRATION_LIMITS)
-  // Refused at once, before it waits for the lease.
-  const facts = await withSession(migrator, signal, async (session) => {
-    const found = await inspectServer(session, log)
-    await pendingOf(session, options)
-    return found
-  })
   const own = connectorWith(LEASE_LIMITS)
-  const lease = await takeWriterLease(own, options, signal)
-  try {
-    await prepareSchema(lease, options, facts.database, (work) => withSession(migrator, signal, work), signal)
-  } catch (error) {
-    await lease?.release()
-    throw error
-  }
+  const { facts, lease } = await openSchema({ migrator, own, options, signal })
 
   const connector = connectorWith({ ...LIMITS, synchronousCommit: facts.asynchronous })
   const now = (): number => clock.monotonic()
@@ -145,8 +93,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
     throw error
   })
   // Nothing that repeats is begun before what may fail.
-  const lookForPending: LookForPending = () => withSession(migrator, undefined, (one) => pendingOf(one, options))
-  const schema = isReader ? watchSchema(reader, lookForPending, log) : undefined
+  const schema = isReader ? watchSchema(reader, lookForPending(migrator, options), log) : undefined
   let orm: Promise<MikroORM> | undefined
 
   const openOrm = async (): Promise<MikroORM> => {
