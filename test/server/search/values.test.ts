@@ -182,6 +182,28 @@ for (const [value, expected] of dates)
     )
   })
 
+test('a fraction of a second is a range, as other dates are: .5 lasts to .599', async () => {
+  const report = (id: string, fraction: string) =>
+    put({
+      resourceType: 'DiagnosticReport',
+      id,
+      status: 'final',
+      code,
+      effectiveDateTime: `2020-02-29T12:00:00${fraction}Z`,
+    })
+  await report('whole', '')
+  await report('tenth', '.5')
+  await report('exact', '.500')
+  const foundBy = async (date: string): Promise<string> =>
+    [...(await find(`/DiagnosticReport?date=${date}`))].sort().join(' ')
+  const time = '2020-02-29T12:00:00'
+  assert.is(await foundBy(`${time}Z`), 'exact tenth whole')
+  assert.is(await foundBy(`${time}.5Z`), 'exact tenth')
+  assert.is(await foundBy(`${time}.500Z`), 'exact')
+  assert.is(await foundBy(`gt${time}.500Z`), 'tenth whole')
+  assert.is(await foundBy(`gt${time}.5Z`), 'whole')
+})
+
 cases('a number is as precise as it is written', 'RiskAssessment', [
   ['probability=100', 'r100 r99'],
   ['probability=100.0', 'r100'],
