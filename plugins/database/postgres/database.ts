@@ -92,7 +92,7 @@ export const openPostgres = async (options: PostgresOptions, signal?: AbortSigna
     await lease?.release()
     throw error
   })
-  // Nothing that repeats is begun before what may fail.
+  // The watch repeats until it is stopped, so it begins behind all that may fail.
   const schema = isReader ? watchSchema(reader, lookForPending(migrator, options), log) : undefined
   let orm: Promise<MikroORM> | undefined
 

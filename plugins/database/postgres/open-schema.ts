@@ -9,9 +9,10 @@ import { inspectServer, type ServerFacts } from './inspect.ts'
 import { createOpeningSession, type OpeningSession } from './opening-session.ts'
 import { migrate, readRecordedPostgresSchema } from './schema.ts'
 import type { Session } from './session.ts'
+import { withSession } from './with-session.ts'
 import { takeWriterLease } from './writer-lease.ts'
 
-/** What is pending, before anything is changed. Throws when this build must not open the database. */
+/** Returns the names of the pending migrations, and changes nothing. Throws when this build must not open the database. */
 const pendingOf = async (session: Session, { plugins, build, release }: OpenOptions): Promise<readonly string[]> =>
   planSchema(await readRecordedPostgresSchema(session), plugins, build, release).pending.map(({ name }) => name)
 
@@ -78,11 +79,5 @@ export const openSchema = async ({ migrator, own, options, signal }: OpenSchemaP
 /** Looks on a session of its own each time. */
 export const lookForPending =
   (migrator: Connector, options: OpenOptions): LookForPending =>
-  async () => {
-    const session = createOpeningSession(migrator, undefined)
-    try {
-      return await session.use((one) => pendingOf(one, options))
-    } finally {
-      session.close()
-    }
-  }
+  () =>
+    withSession(migrator, (session) => pendingOf(session, options))

@@ -149,7 +149,7 @@ test('a replica that cannot start leaves nothing that goes on asking the databas
   const { postgres_url } = apart.settings.database as { readonly postgres_url: string }
   const client = new pg.Client(postgres_url)
   await client.connect()
-  // What looks each second whether the database was migrated asks this; its session stays open.
+  // The watch of the schema asks this each second, and its session stays open.
   const watching = async (): Promise<number> => {
     const text = `SELECT count(*)::int AS n FROM pg_stat_activity
       WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%count(*) AS n FROM migration%'`
