@@ -1,6 +1,6 @@
 /**
- * What several tests of a file share, such as a server: it is opened for the first test that asks for it, and closed after the
- * last test of the file. Call it while the file is loaded.
+ * Returns a function that gives what several tests of a file share, such as a server: the first test that asks opens it, and it
+ * is closed after the last test of the file. Call it while the file is loaded.
  */
 import { test } from 'uvu'
 

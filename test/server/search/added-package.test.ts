@@ -5,7 +5,7 @@ import { createKernel } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
-import { postTransaction } from '../../support/post-transaction.ts'
+import { postTransaction } from '../../support/post-bundle.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith } from '../../support/server-with.ts'
 

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import { chosenKind } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
-import { postTransaction } from '../../support/post-transaction.ts'
+import { postTransaction } from '../../support/post-bundle.ts'
 import { careDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 

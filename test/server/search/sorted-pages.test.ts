@@ -3,7 +3,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
-import { postTransaction } from '../../support/post-transaction.ts'
+import { postTransaction } from '../../support/post-bundle.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { watchedDatabase } from '../../support/watched-database.ts'

@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
 import terminology from '../../../plugins/terminology/index.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
+import { postBundle } from '../../support/post-bundle.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
 
@@ -19,13 +20,7 @@ test.before(async () => {
 test.after(() => server.stop())
 
 const batch = async (entry: readonly object[]) => {
-  const answer = await server.inject({
-    method: 'POST',
-    url: '/',
-    headers: { 'content-type': 'application/fhir+json' },
-    payload: JSON.stringify({ resourceType: 'Bundle', type: 'batch', entry }),
-  })
-  assert.is(answer.statusCode, 200, answer.body)
+  const answer = await postBundle(server, 'batch', entry)
   return (answer.json() as any).entry.map(({ response, resource }: any) => ({
     status: Number(String(response.status).slice(0, 3)),
     resource: resource ?? response.outcome,
