@@ -12,9 +12,15 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const RUNNER = [
   'package.json',
   'test/run.ts',
-  ...['file-runner.ts', 'idle-cpu.ts', 'report-cpu.ts', 'resolve-sources.ts', 'test-process.ts', 'tree-cpu.ts'].map(
-    (name) => `test/support/${name}`,
-  ),
+  ...[
+    'file-runner.ts',
+    'idle-cpu.ts',
+    'kept-memory.ts',
+    'report-cpu.ts',
+    'resolve-sources.ts',
+    'test-process.ts',
+    'tree-cpu.ts',
+  ].map((name) => `test/support/${name}`),
 ]
 
 const IMPORTS = "import { test } from 'uvu'\nimport * as assert from 'uvu/assert'\n"
@@ -66,7 +72,9 @@ test('a part of no path is a failure', async () => {
 const ON_KINDS = "test('a', () => assert.ok(process.env.TEST_DATABASE))"
 const onKinds = {
   'test/server/plain.test.ts': ON_KINDS,
-  'test/server/meeting.test.ts': `// memory: reads wait there\n${ON_KINDS}`,
+  'test/server/meeting.test.ts': `// npm test: postgres, where they overlap\n// memory: reads wait there\n${ON_KINDS}`,
+  'test/server/different.test.ts': `// npm test: sqlite and postgres, whose statements differ\n${ON_KINDS}`,
+  'test/server/outliving.test.ts': `// database: sqlite and postgres, which outlive the process\n${ON_KINDS}`,
   'test/server/file.test.ts': `// database: sqlite, because it is a file\n${ON_KINDS}`,
 }
 const planned = async (...args: readonly string[]): Promise<readonly string[]> => {
@@ -76,16 +84,30 @@ const planned = async (...args: readonly string[]): Promise<readonly string[]> =
     .sort()
 }
 
-test('files of the server run on PostgreSQL and a SQLite file, in memory where they say why, and on fewer where they say so', async () => {
-  const usual = [
+test('files of the server run on SQLite, or on the kinds that they name', async () => {
+  assert.equal(await planned(), [
+    'different postgres',
+    'different sqlite',
+    'file sqlite',
+    'meeting postgres',
+    'outliving sqlite',
+    'plain sqlite',
+  ])
+})
+
+test('--kinds each runs them on PostgreSQL and SQLite, in memory where they say why, and on fewer where they say so', async () => {
+  assert.equal(await planned('--kinds', 'each'), [
+    'different postgres',
+    'different sqlite',
     'file sqlite',
     'meeting memory',
     'meeting postgres',
     'meeting sqlite',
+    'outliving postgres',
+    'outliving sqlite',
     'plain postgres',
     'plain sqlite',
-  ]
-  assert.equal(await planned(), usual)
+  ])
 })
 
 test('--kinds all runs in memory what could', async () => {
@@ -100,7 +122,7 @@ test('--kinds all runs in memory what could', async () => {
 test('another word behind --kinds is refused', async () => {
   const { code, output } = await runTests('assert.ok(true)', '--kinds', 'some')
   assert.is(code, 1)
-  assert.match(output, /--kinds some: it can be all/)
+  assert.match(output, /--kinds some: it can be each or all/)
 })
 
 test.run()

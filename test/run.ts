@@ -1,11 +1,12 @@
 /**
  * Runs the test files, two at a time and one of those that wait, up to four while processors are idle, and closes with
  * `N passed, N failed`.
- * Arguments choose files by a part of their path: `npm test -- server/crud`. Files in test/server run once on PostgreSQL
- * and once on a SQLite file, but for those that say in a comment why fewer are enough: `// database: sqlite, …` or
- * `// database: sqlite and postgres, …`. `memory` is SQLite without the file, and runs the same code but for what is listed
- * in CONTRIBUTING.md under "Kinds of database in tests". Files that test one of these say `// memory: …`, and run on it as
- * well; `--kinds all` runs the others on it, too. Files share processes, but for those of the command line, which start
+ * Arguments choose files by a part of their path: `npm test -- server/crud`. Files in test/server run on a SQLite file, or on
+ * the kinds of database that they name with the reason: `// npm test: postgres, …`, `// npm test: sqlite and postgres, …`. With
+ * `--kinds each`, as in .ci/run, they run once on PostgreSQL and once on a SQLite file, but for those that say why fewer are
+ * enough: `// database: sqlite, …` or `// database: sqlite and postgres, …`. `memory` is SQLite without the file, and runs the
+ * same code but for what is listed in CONTRIBUTING.md under "Kinds of database in tests". Files that test one of these say
+ * `// memory: …`, and run on it with `--kinds each`; with `--kinds all` the others run there, too. Files share processes, but for those of the command line, which start
  * processes themselves, and those that say in a comment why they cannot: `// process: its own, …`. Those that wait for most of
  * their time say for what, `// waits: …`, and run beside two others from the start. One that fails among others is run
  * again alone, and that counts.
@@ -31,8 +32,8 @@ const { values: chosen, positionals: wanted } = parseArgs({
   options: { kinds: { type: 'string' } },
   allowPositionals: true,
 })
-if (chosen.kinds !== undefined && chosen.kinds !== 'all') {
-  console.error(`--kinds ${chosen.kinds}: it can be all`)
+if (chosen.kinds !== undefined && chosen.kinds !== 'each' && chosen.kinds !== 'all') {
+  console.error(`--kinds ${chosen.kinds}: it can be each or all`)
   process.exit(1)
 }
 
@@ -66,17 +67,27 @@ interface Planned extends Run {
   readonly waits: boolean
 }
 
+/** The kinds that a comment of this name lists, `// name: sqlite and postgres, because …`. */
+const listedKinds = (text: string, name: string): readonly string[] | undefined =>
+  new RegExp(`^// ${name}: (\\w+)(?: and (\\w+))?`, 'm')
+    .exec(text)
+    ?.slice(1)
+    .filter((kind) => kind !== undefined)
+
+/** The kinds of database that a file of test/server runs on. */
+const kindsOf = (text: string): readonly string[] => {
+  const only = listedKinds(text, 'database')
+  if (chosen.kinds === undefined) return listedKinds(text, 'npm test') ?? (only?.length === 1 ? only : ['sqlite'])
+  const isForMemory = chosen.kinds === 'all' || /^\/\/ memory: /m.test(text)
+  return only ?? (isForMemory ? [...KINDS, 'memory'] : KINDS)
+}
+
 const plan = (file: string): Planned[] => {
   const text = readFileSync(join(root, file), 'utf8')
   const isAlone = file.startsWith(join('test', 'cli')) || /^\/\/ process: its own/m.test(text)
   const waits = /^\/\/ waits: /m.test(text)
   if (!file.startsWith(join('test', 'server'))) return [{ file, kind: undefined, isAlone, waits }]
-  const only = /^\/\/ database: (\w+)(?: and (\w+))?/m
-    .exec(text)
-    ?.slice(1)
-    .filter((kind) => kind !== undefined)
-  const kinds = chosen.kinds === 'all' || /^\/\/ memory: /m.test(text) ? [...KINDS, 'memory'] : KINDS
-  return (only ?? kinds).map((kind) => ({ file, kind, isAlone, waits }))
+  return kindsOf(text).map((kind) => ({ file, kind, isAlone, waits }))
 }
 
 const files = globSync('test/**/*.test.ts', { cwd: root })

@@ -2,6 +2,7 @@
  * Many clients that change few resources: nobody is refused because the server waits for itself. How long answers may
  * take is held by `npm run check:contention`, on a machine that does nothing else.
  */
+// npm test: postgres, where transactions overlap
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,4 +1,5 @@
 /** What changes of resources over HTTP tell the feed of changes. */
+// npm test: sqlite and postgres, whose statements differ
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,4 +1,5 @@
 /** history of an instance, a type and the server. https://hl7.org/fhir/R4/http.html#history */
+// npm test: sqlite and postgres, whose statements differ
 // memory: long reads have no thread of their own there
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

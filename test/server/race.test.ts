@@ -1,4 +1,5 @@
 /** Changes that meet: what one database transaction must decide, decides it the same way on every kind of database. */
+// npm test: sqlite and postgres, whose statements differ
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,6 +1,7 @@
 /** Runs test files in processes: a single file in its own process, or many one after the other in a shared one. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { keptMemory } from './kept-memory.ts'
 
 const FILE_MS = 600_000 // milliseconds; a file that takes longer is killed
 // milliseconds until a process that has reported its results is killed, because a test left something open
@@ -50,6 +51,7 @@ const outcomeOf = (run: Run, output: string, endedWell: boolean, started: number
 
 const environmentOf = ({ environment }: RunnerOptions, kind: string | undefined): NodeJS.ProcessEnv => ({
   ...environment,
+  ...keptMemory,
   ...(kind && { TEST_DATABASE: kind }),
 })
 

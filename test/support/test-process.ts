@@ -4,7 +4,10 @@
  */
 import { flushCompileCache } from 'node:module'
 import { pathToFileURL } from 'node:url'
+import { forgetKeptMemory } from './kept-memory.ts'
 import { treeCpu } from './tree-cpu.ts'
+
+forgetKeptMemory()
 
 const END_OF_FILE = '\u0004'
 

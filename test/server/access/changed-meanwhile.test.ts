@@ -2,6 +2,7 @@
  * A resource that is closed to a restricted caller while his search is at work: what is shown of it is the version that was
  * judged, or nothing. The change is made behind each of the queries that a search asks, one after the other.
  */
+// npm test: postgres, where transactions overlap
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -3,6 +3,7 @@
  * between the two. No closed version of the Binary was ever current while its context was open, so none is shown. The
  * transaction is made before each of the queries for one row that a read asks, one after the other.
  */
+// npm test: postgres, where transactions overlap
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

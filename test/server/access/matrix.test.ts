@@ -3,6 +3,7 @@
  * which version, alone and in Bundles, and what is answered otherwise. Nothing is changed: each change has a precondition
  * that fails last.
  */
+// npm test: postgres, which is asked statements here that no other file asks
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction, type Right } from '../../../kernel/index.ts'

@@ -1,4 +1,5 @@
 /** Rights of each grant over HTTP: what one restriction adds up to, what several leave, what a change shows. */
+// npm test: postgres, which is asked statements here that no other file asks
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'

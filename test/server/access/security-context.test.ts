@@ -2,6 +2,7 @@
  * A Binary is hidden from whoever may not read the resource that its securityContext names, in every interaction.
  * https://hl7.org/fhir/R4/binary-definitions.html#Binary.securityContext
  */
+// npm test: postgres, which is asked statements here that no other file asks
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { ALL, definePlugin, type Restriction } from '../../../kernel/index.ts'

@@ -1,4 +1,5 @@
 /** Events that are written together share a row, and nobody who asks for them can tell. */
+// npm test: postgres, where transactions overlap
 // memory: long reads have no thread of their own there
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

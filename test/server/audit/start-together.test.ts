@@ -1,4 +1,5 @@
 /** Servers that open the trail of a fresh database at the same time. */
+// npm test: postgres, where transactions overlap
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { systemClock } from '../../../kernel/index.ts'

@@ -1,4 +1,5 @@
 /** Whose data an event is about: the patients in whose compartment a resource is, was, or is put. */
+// npm test: postgres, which is asked statements here that no other file asks
 // database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

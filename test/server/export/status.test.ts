@@ -1,4 +1,5 @@
 /** What a client sees of its export: rows K10 to K14, K16 and K17, by behaviour. */
+// npm test: postgres, which is asked statements here that no other file asks
 // waits: for exports that are held up
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

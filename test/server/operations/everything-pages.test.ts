@@ -1,4 +1,5 @@
 /** All pages of $everything together are the record, each resource once, whatever their size. */
+// npm test: postgres, which is asked statements here that no other file asks
 // database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,4 +1,5 @@
 /** $everything of a patient and of an encounter. https://hl7.org/fhir/R4/patient-operation-everything.html */
+// npm test: sqlite and postgres, whose statements differ
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'

@@ -1,4 +1,5 @@
 /** Under reference_policy = "strict" what others refer to is not deleted. */
+// npm test: sqlite and postgres, whose statements differ
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

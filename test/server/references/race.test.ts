@@ -1,4 +1,5 @@
 /** Under reference_policy = "strict" a deletion and a reference to what it deletes, sent at once, never both pass. */
+// npm test: sqlite and postgres, whose statements differ
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

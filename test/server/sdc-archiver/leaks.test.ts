@@ -2,6 +2,7 @@
  * With the archiver on, every way to read, find, count or follow a QuestionnaireResponse is answered alike whether one is
  * stored, was deleted or never was, and nothing that was stored is in an answer, a log line or the trail.
  */
+// npm test: postgres, which is asked statements here that no other file asks
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Asked, type Json, plain } from '../access/worlds.ts'

@@ -3,6 +3,7 @@
  * chains, `_has`, sort, compartments and changes. Every way to look is tried under every ruling, and each answer is
  * compared with what an independent reading of the ruling allows.
  */
+// npm test: postgres, which is asked statements here that no other file asks
 // database: sqlite and postgres, because in memory the same statements run as on a file
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

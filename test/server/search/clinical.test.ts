@@ -1,4 +1,5 @@
 /** Questions of everyday care on a population, each answer compared with one worked out from the records themselves. */
+// npm test: sqlite and postgres, whose statements differ
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,4 +1,5 @@
 /** `_contained` and `_containedType`. https://hl7.org/fhir/R4/search.html#contained */
+// npm test: sqlite and postgres, whose statements differ
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'

@@ -2,6 +2,7 @@
  * A search of a usual shape takes a short way. It finds what the long way finds, which a form always takes: each address
  * is asked both ways, through all pages.
  */
+// npm test: sqlite and postgres, whose statements differ
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

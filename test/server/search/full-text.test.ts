@@ -1,4 +1,5 @@
 /** `_text` and `_content`. https://hl7.org/fhir/R4/search.html#content */
+// npm test: sqlite and postgres, whose statements differ
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -2,6 +2,7 @@
  * Chains, `_has` and includes over every way a resource can name another: relative, versioned, absolute, canonical.
  * https://hl7.org/fhir/R4/references.html
  */
+// npm test: sqlite and postgres, whose statements differ
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,4 +1,5 @@
 /** Texts are compared and sorted by all their characters, however long they are. https://hl7.org/fhir/R4/search.html#string */
+// npm test: sqlite and postgres, whose statements differ
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,4 +1,5 @@
 /** `near` on positions. https://hl7.org/fhir/R4/location.html#search */
+// npm test: sqlite and postgres, whose statements differ
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

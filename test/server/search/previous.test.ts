@@ -1,4 +1,5 @@
 /** Pages of a search read backwards, by the link `previous`. https://hl7.org/fhir/R4/http.html#paging */
+// npm test: sqlite and postgres, whose statements differ
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

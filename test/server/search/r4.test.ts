@@ -1,4 +1,5 @@
 /** What the pages on search of R4 say of modifiers, prefixes and parameters, sentence by sentence. https://hl7.org/fhir/R4/search.html */
+// npm test: sqlite and postgres, whose statements differ
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin, type Restriction } from '../../../kernel/index.ts'

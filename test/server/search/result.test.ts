@@ -1,4 +1,5 @@
 /** Paging, sorting, totals, includes, links, leniency and limits of a search. https://hl7.org/fhir/R4/search.html */
+// npm test: sqlite and postgres, whose statements differ
 // memory: long reads have no thread of their own there
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,4 +1,5 @@
 /** `_sort` by every type of parameter, in both directions, over pages. https://hl7.org/fhir/R4/search.html#sort */
+// npm test: sqlite and postgres, whose statements differ
 // memory: long reads have no thread of their own there
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,4 +1,5 @@
 /** What pages promise while others write: nothing new, and what is not changed once, in any order. */
+// npm test: sqlite and postgres, whose statements differ
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,4 +1,5 @@
 /** Values, prefixes and modifiers of each type of search parameter. https://hl7.org/fhir/R4/search.html#ptypes */
+// npm test: sqlite and postgres, whose statements differ
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,4 +1,5 @@
 /** Tokens that a server knows: they are not read again without a reason, and every reason counts within a second. */
+// npm test: sqlite and postgres, each with triggers of its own
 // database: sqlite and postgres, each with triggers of its own
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

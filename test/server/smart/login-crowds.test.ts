@@ -1,4 +1,5 @@
 /** What many logins at once cost: the rate limit of one address, cookies of a browser, and rows in the database. */
+// npm test: postgres, where transactions overlap
 import { randomBytes } from 'node:crypto'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,4 +1,5 @@
 /** What scopes open over HTTP: rows B3 to B13 of SMART App Launch, by behaviour. */
+// npm test: postgres, which is asked statements here that no other file asks
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import audit from '../../../plugins/audit/index.ts'

@@ -1,4 +1,5 @@
 /** Every version is an event, however quickly versions of one resource follow each other. */
+// npm test: postgres, where transactions overlap
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { startHookReceiver } from '../../support/hook-receiver.ts'

@@ -1,4 +1,5 @@
 /** Live queries over a WebSocket: pages, `ready`, and deltas in the order of commits. */
+// npm test: postgres, where transactions overlap
 // memory: reads wait there while a transaction is open
 import { once } from 'node:events'
 import { test } from 'uvu'

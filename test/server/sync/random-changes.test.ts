@@ -1,4 +1,5 @@
 /** A client that folds deltas has what the search finds at every quiet moment: `npm run check:sync` does it for longer. */
+// npm test: postgres, where transactions overlap
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,4 +1,5 @@
 /** $closure. https://hl7.org/fhir/R4/terminology-service.html#closure */
+// npm test: sqlite and postgres, whose statements differ
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,4 +1,5 @@
 /** A client that leaves in the middle of a large Bundle: the work ends, and a transaction leaves nothing. */
+// npm test: postgres, where transactions overlap
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -2,6 +2,7 @@
  * Conditional interactions that meet: however the criterion is written, clients that ask for the same resource at the same
  * time leave one. https://hl7.org/fhir/R4/http.html#ccreate
  */
+// npm test: postgres, where transactions overlap
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

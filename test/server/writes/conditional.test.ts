@@ -1,4 +1,5 @@
 /** Conditional create, update, delete and read. https://hl7.org/fhir/R4/http.html#ccreate, #cond-update, #cdelete, #cread */
+// npm test: sqlite and postgres, whose statements differ
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

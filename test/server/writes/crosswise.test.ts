@@ -1,4 +1,5 @@
 /** Transactions at the same time that take the same things in different orders: all pass, none waits for a deadlock. */
+// npm test: sqlite and postgres, whose statements differ
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,4 +1,5 @@
 /** Clients that meet: what each was told is in the history, once, and nothing else is. By name: test/differential/run.ts. */
+// npm test: sqlite and postgres, whose statements differ
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

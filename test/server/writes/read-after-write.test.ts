@@ -1,4 +1,5 @@
 /** A read behind an acknowledged write gives what was written last, whatever shared the COMMIT. */
+// npm test: sqlite and postgres, whose statements differ
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

@@ -1,4 +1,5 @@
 /** A transaction that only reads shows one state, whatever is committed between its entries. */
+// npm test: postgres, where transactions overlap
 // memory: reads wait there while a transaction is open
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'

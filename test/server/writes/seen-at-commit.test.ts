@@ -1,4 +1,5 @@
 /** Who hears of a COMMIT finds what was written, also before the client is answered: memory is as new as the database. */
+// npm test: sqlite and postgres, whose statements differ
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { definePlugin } from '../../../kernel/index.ts'
