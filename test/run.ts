@@ -26,7 +26,7 @@ const MEMORY = '/dev/shm' // where the system has it, a file system in memory
 const MEMORY_BYTES = 4 * 1024 ** 3 // free there, so that a run has room for its databases
 const CORES = Math.min(2, availableParallelism())
 const FEW = 10 // runs of files, for which bundling and compiling ahead take longer than they save
-const IDLE = 0.5 // cores that have to be idle before one more file is run beside the others
+const IDLE = 0.3 // cores that have to be idle before one more file is run beside the others
 
 const { values: chosen, positionals: wanted } = parseArgs({
   options: { kinds: { type: 'string' } },
