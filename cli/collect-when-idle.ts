@@ -30,11 +30,9 @@ export const collectWhenIdle = ({ utilization, repeat, collect }: CollectParts):
 /**
  * A full collection that also shrinks the young generation: about a tenth of a second of a heap of 40 MB. It removes the
  * shapes (maps) of which no object lives, and code that was compiled for them stays slower for as long as the process runs.
- * Requests make several ticks each, so one waits meanwhile: it keeps their shape.
  */
 const collectAll = (): void => {
   setFlagsFromString('--expose-gc')
-  process.nextTick((_: string) => undefined, 'keeps the shape of ticks')
   const collect = runInNewContext('gc') as (options: { type: 'major'; flavor: 'last-resort' }) => void
   collect({ type: 'major', flavor: 'last-resort' })
 }

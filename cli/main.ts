@@ -7,8 +7,11 @@ import { batchedOutput } from './batched-output.ts'
 import { boundHeap } from './bound-heap.ts'
 import { collectWhenIdle, processParts } from './collect-when-idle.ts'
 import { isHangupIgnored } from './hangup-ignored.ts'
+import { keepTickShape } from './keep-tick-shape.ts'
 import { run } from './run.ts'
 import type { SignalName } from './world.ts'
+
+keepTickShape()
 
 const isIgnoring = isHangupIgnored(process.env, process.ppid)
 const SIGNALS: readonly SignalName[] = isIgnoring ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
