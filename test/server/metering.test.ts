@@ -1,4 +1,5 @@
 /** Usage per client, UTC day and class. Spec: [metering], /_usage. */
+// npm test: postgres, on which it has a test more
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { AnyPlugin, Kernel } from '../../kernel/index.ts'

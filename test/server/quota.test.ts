@@ -1,4 +1,5 @@
 /** Totals that a client may not pass in a UTC day or month. Spec: [quota]. */
+// npm test: postgres, on which it has a test more
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { AnyPlugin, Kernel } from '../../kernel/index.ts'

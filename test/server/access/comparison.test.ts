@@ -2,7 +2,7 @@
  * A resource that the caller may not see is answered alike whether it is there, was deleted or never was: status, headers
  * and body of every interaction, alone and in Bundles, under every precondition.
  */
-// npm test: postgres, which is asked statements here that no other file asks
+// npm test: sqlite and postgres, each with cases of its own
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Restriction } from '../../../kernel/index.ts'

@@ -1,4 +1,5 @@
 /** Searches over a trail of several blocks say what looking at every event says, whatever happens to the blocks. */
+// npm test: postgres, on which it has a test more
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import type { Clock } from '../../../kernel/index.ts'

@@ -1,5 +1,5 @@
 /** What verification says when somebody changed the trail: where, and what kind of damage it is. */
-// npm test: postgres, which is asked statements here that no other file asks
+// npm test: sqlite and postgres, each with cases of its own
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { verifyTrail } from '../../../plugins/audit/verify/walk.ts'

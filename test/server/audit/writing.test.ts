@@ -1,4 +1,5 @@
 /** How events get into the trail: with their change or not at all, in one chain, none dropped, old ones pruned. */
+// npm test: sqlite and postgres, each with cases of its own
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type Clock, defineError, definePlugin, systemClock } from '../../../kernel/index.ts'

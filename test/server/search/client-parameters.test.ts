@@ -1,4 +1,5 @@
 /** SearchParameters that clients post, change, retire and delete work like those of packages, while others write. */
+// npm test: postgres, on which it has a test more
 // memory: reads wait there while a transaction is open
 // process: its own, as posting.ts sets up the tests of the file that imports it first.
 import { test } from 'uvu'

@@ -1,5 +1,5 @@
 /** Numbers and quantities are compared as the decimals they are, not as doubles. https://hl7.org/fhir/R4/search.html#number */
-// npm test: postgres, which is asked statements here that no other file asks
+// npm test: sqlite and postgres, each with cases of its own
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'

@@ -1,4 +1,5 @@
 /** `server reindex` makes the search index again what the resources say; interrupted, it goes on where it was. */
+// npm test: sqlite and postgres, each with cases of its own
 // memory: the command has nothing to do there
 // waits: on PostgreSQL for servers that notice a new index
 import { existsSync } from 'node:fs'

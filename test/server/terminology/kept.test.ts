@@ -1,4 +1,5 @@
 /** For how long expansions are kept: until a definition changes, on any server of the database, or changes may have been missed. */
+// npm test: postgres, on which it has a test more
 import pg from 'pg'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
