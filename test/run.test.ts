@@ -16,6 +16,7 @@ const RUNNER = [
     'file-runner.ts',
     'idle-cpu.ts',
     'kept-memory.ts',
+    'kinds-of-file.ts',
     'report-cpu.ts',
     'resolve-sources.ts',
     'test-process.ts',

@@ -20,20 +20,23 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Outcome, type Run, runAlone, type SharedProcess, startSharedProcess } from './support/file-runner.ts'
 import { idleCores } from './support/idle-cpu.ts'
+import { kindsOfFile } from './support/kinds-of-file.ts'
 
-const KINDS = ['postgres', 'sqlite'] as const
 const MEMORY = '/dev/shm' // where the system has it, a file system in memory
 const MEMORY_BYTES = 4 * 1024 ** 3 // free there, so that a run has room for its databases
 const CORES = Math.min(2, availableParallelism())
 const FEW = 10 // runs of files, for which bundling and compiling ahead take longer than they save
 const IDLE = 0.3 // cores that have to be idle before one more file is run beside the others
 
-const { values: chosen, positionals: wanted } = parseArgs({
+const {
+  values: { kinds },
+  positionals: wanted,
+} = parseArgs({
   options: { kinds: { type: 'string' } },
   allowPositionals: true,
 })
-if (chosen.kinds !== undefined && chosen.kinds !== 'each' && chosen.kinds !== 'all') {
-  console.error(`--kinds ${chosen.kinds}: it can be each or all`)
+if (kinds !== undefined && kinds !== 'each' && kinds !== 'all') {
+  console.error(`--kinds ${kinds}: it can be each or all`)
   process.exit(1)
 }
 
@@ -67,27 +70,12 @@ interface Planned extends Run {
   readonly waits: boolean
 }
 
-/** The kinds that a comment of this name lists, `// name: sqlite and postgres, because …`. */
-const listedKinds = (text: string, name: string): readonly string[] | undefined =>
-  new RegExp(`^// ${name}: (\\w+)(?: and (\\w+))?`, 'm')
-    .exec(text)
-    ?.slice(1)
-    .filter((kind) => kind !== undefined)
-
-/** The kinds of database that a file of test/server runs on. */
-const kindsOf = (text: string): readonly string[] => {
-  const only = listedKinds(text, 'database')
-  if (chosen.kinds === undefined) return listedKinds(text, 'npm test') ?? (only?.length === 1 ? only : ['sqlite'])
-  const isForMemory = chosen.kinds === 'all' || /^\/\/ memory: /m.test(text)
-  return only ?? (isForMemory ? [...KINDS, 'memory'] : KINDS)
-}
-
 const plan = (file: string): Planned[] => {
   const text = readFileSync(join(root, file), 'utf8')
   const isAlone = file.startsWith(join('test', 'cli')) || /^\/\/ process: its own/m.test(text)
   const waits = /^\/\/ waits: /m.test(text)
   if (!file.startsWith(join('test', 'server'))) return [{ file, kind: undefined, isAlone, waits }]
-  return kindsOf(text).map((kind) => ({ file, kind, isAlone, waits }))
+  return kindsOfFile(text, kinds).map((kind) => ({ file, kind, isAlone, waits }))
 }
 
 const files = globSync('test/**/*.test.ts', { cwd: root })
