@@ -12,7 +12,7 @@ import type { DirectAnswer } from './direct-answer.ts'
 import { PluginRoutes } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
-import { checkHead } from './http-guard.ts'
+import { createHeadCheck } from './http-guard.ts'
 import type { PipelinedRequests } from './pipelining.ts'
 import type { Presentations } from './presentation.ts'
 import type { RequestHooks } from './request-hooks.ts'
@@ -189,6 +189,7 @@ export const sendAnswer = (reply: FastifyReply, { status, headers, body }: Direc
 
 export const createDirectRouter = (turns: PipelinedRequests): DirectRouter => {
   const begun = new WeakMap<IncomingMessage, StartedRequest>()
+  const checkHead = createHeadCheck()
   let routes: readonly Opened[] = []
   let parts: DirectRouterParts
 

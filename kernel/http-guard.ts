@@ -49,8 +49,22 @@ const checkTarget = (url: string, method: string | undefined, host: string | und
   return target.host === expected ? undefined : MalformedRequest('the URL names another host')
 }
 
-/** The refusal of an ambiguous or oversized head, or undefined. */
-export const checkHead = (raw: IncomingMessage): ServerError | undefined => {
+/** Gives the refusal of an ambiguous or oversized head, or undefined. */
+export type HeadCheck = (raw: IncomingMessage) => ServerError | undefined
+
+/** The check remembers one host, since almost all requests name the same one. */
+export const createHeadCheck = (): HeadCheck => {
+  let accepted: string | undefined
+  const isAccepted = (host: string): boolean => {
+    if (host === accepted) return true
+    if (!isHost(host)) return false
+    accepted = host
+    return true
+  }
+  return (raw) => checkHead(raw, isAccepted)
+}
+
+const checkHead = (raw: IncomingMessage, isAccepted: (host: string) => boolean): ServerError | undefined => {
   const url = raw.url ?? ''
   if (url.length > URL_BYTES) return UrlTooLong(URL_BYTES)
   if (url === MALFORMED_URL) return MalformedUrl()
@@ -80,6 +94,6 @@ export const checkHead = (raw: IncomingMessage): ServerError | undefined => {
     return MalformedRequest('its transfer coding is not chunked alone; compress with Content-Encoding: gzip')
   if (host === undefined) {
     if (raw.httpVersionMinor > 0) return MalformedRequest('the header host is missing')
-  } else if (!isHost(host)) return MalformedRequest('the header host is not a host and port')
+  } else if (!isAccepted(host)) return MalformedRequest('the header host is not a host and port')
   return url.charCodeAt(0) === 47 ? undefined : checkTarget(url, raw.method, host)
 }

@@ -10,7 +10,7 @@ import { compressReply } from './compression/compress-reply.ts'
 import type { RequestContext } from './context.ts'
 import type { DirectGet } from './direct-router.ts'
 import { Internal } from './errors.ts'
-import { checkHead } from './http-guard.ts'
+import { createHeadCheck } from './http-guard.ts'
 import type { HttpParts, MountOptions, SharedSteps } from './http-parts.ts'
 import { mountPlugin } from './mount-plugin.ts'
 import { mountRequestHooks } from './mount-request-hooks.ts'
@@ -72,6 +72,7 @@ export const createHttp = (parts: HttpParts): FastifyPluginCallback<MountOptions
     }
     // Without a prefix another method of the same path may be the host's.
     const addresses = options.isHosts !== undefined && prefix === '' ? undefined : collectAddresses()
+    const checkHead = createHeadCheck()
     const mountBare: FastifyPluginCallback = (bare, _bareOptions, bareDone) => {
       // Bare routes pass no hook, but their heads are checked as well.
       bare.addHook('onRequest', ({ raw }, reply, next) => {

@@ -11,7 +11,7 @@ import { sendAnswer } from './direct-router.ts'
 import { MethodRefused, NoSuchRoute } from './errors.ts'
 import type { Runners } from './freeze.ts'
 import type { Reply } from './hooks.ts'
-import { checkHead } from './http-guard.ts'
+import { createHeadCheck } from './http-guard.ts'
 import type { MountOptions, SharedSteps } from './http-parts.ts'
 import type { Presentations } from './presentation.ts'
 import type { ContextBuilder } from './request-context.ts'
@@ -57,6 +57,7 @@ export const mountRequestHooks = (
 ): void => {
   const { front, stall = stallOf } = options
   const { watchUsage, passHooks, askRelay } = shared
+  const checkHead = createHeadCheck()
   scope.decorateRequest('ctx', null as unknown as RequestContext)
   scope.addHook('onRequest', (request, reply, done) => {
     const { raw } = request
