@@ -185,5 +185,11 @@ export const DatabaseMissing = defineError(
   'database/missing',
   500,
   'exception',
-  'There is no database to read: %s. Name one with --sqlite or --postgres.',
+  'There is no database to read: %s. Start a server on it first, or name another one with --sqlite or --postgres.',
+)
+export const MemoryNotShared = defineError(
+  'database/memory-not-shared',
+  500,
+  'exception',
+  'There is no database to read: one in memory is gone with its server. Name one with --sqlite or --postgres.',
 )

@@ -1,7 +1,7 @@
 /** Opens the database read-only, whatever its schema; a file and its folder are left as they were. */
 import type { Logger } from '../../kernel/index.ts'
 import type { ThreadReader } from './contract.ts'
-import { DatabaseMissing, PostgresUrlMissing } from './errors.ts'
+import { MemoryNotShared, PostgresUrlMissing } from './errors.ts'
 
 /** `database` is the section of server.toml. */
 export const openReadOnly = async <T>(
@@ -9,7 +9,7 @@ export const openReadOnly = async <T>(
   log: Logger,
   work: (reader: ThreadReader) => Promise<T>,
 ): Promise<T> => {
-  if (database.kind === 'memory') throw DatabaseMissing('memory')
+  if (database.kind === 'memory') throw MemoryNotShared()
   if (database.kind === 'postgres') {
     if (database.postgres_url === undefined) throw PostgresUrlMissing()
     const { openReadOnlyPostgres } = await import('./postgres/open-read-only.ts')

@@ -110,7 +110,7 @@ test('a database that no server has used has no trail: exit code 2 says so, and 
       assert.is(stdout, '')
       assert.is(
         stderr,
-        'There is no database to read: no server has used this postgres. Name one with --sqlite or --postgres.\n',
+        'There is no database to read: no server has used this postgres. Start a server on it first, or name another one with --sqlite or --postgres.\n',
       )
     }
     new BetterSqlite(path).exec('CREATE TABLE t (a); DROP TABLE t').close()
@@ -120,10 +120,16 @@ test('a database that no server has used has no trail: exit code 2 says so, and 
     writeFileSync(`${path}.none`, '')
     const none = await verify('--sqlite', `${path}.none`)
     assert.is(none.code, 2)
-    assert.is(none.stderr, `There is no database to read: ${path}.none. Name one with --sqlite or --postgres.\n`)
+    assert.is(
+      none.stderr,
+      `There is no database to read: ${path}.none. Start a server on it first, or name another one with --sqlite or --postgres.\n`,
+    )
     const memory = await verify('--memory')
     assert.is(memory.code, 2)
-    assert.match(memory.stderr, /^There is no database to read: memory/)
+    assert.match(
+      memory.stderr,
+      /^There is no database to read: one in memory is gone with its server\. Name one with --sqlite/,
+    )
   } finally {
     place.remove()
     await postgres.stop()
