@@ -15,6 +15,9 @@ const PLACES: Readonly<Record<string, readonly [number, number]>> = {
   paris: [48.8566, 2.3522], // 878 from Berlin
   fiji: [-17.7134, 178.065],
   samoa: [-13.759, -172.1046], // 1138 from Fiji, across the date line
+  meridian: [20, 180],
+  east: [20, -179.99], // 1 from the meridian
+  west: [20, 179.9999],
   pole: [90, 0],
   alert: [82.5018, -62.3481], // 834 from the pole
 }
@@ -49,6 +52,9 @@ const find = async (query: string): Promise<string> => {
 }
 const CASES: readonly (readonly [string, string])[] = [
   ['near=52.52|13.405|0', 'berlin'],
+  ['near=20|180|5|km', 'east meridian west'],
+  ['near=20|-180|5|km', 'east meridian west'],
+  ['near=20|179.9999|5|km', 'east meridian west'],
   ['near=52.52|13.405|26|km', 'berlin'],
   ['near=52.52|13.405|27|km', 'berlin potsdam'],
   ['near=52.52|13.405|27', 'berlin potsdam'],
@@ -68,7 +74,7 @@ const CASES: readonly (readonly [string, string])[] = [
   ['near=-13.759|-172.1046|1180|km', 'fiji samoa'],
   ['near=89.9|179|900|km', 'alert pole'],
   ['near=82.5018|-62.3481|840|km', 'alert pole'],
-  ['near=0|0|20100|km', 'alert berlin fiji leipzig paris pole potsdam samoa'],
+  ['near=0|0|20100|km', 'alert berlin east fiji leipzig meridian paris pole potsdam samoa west'],
   // Several at once, with other parameters, in chains.
   ['near=52.52|13.405|1,90|0|1', 'berlin pole'],
   ['near=52.52|13.405|27&name=pots', 'potsdam'],
