@@ -181,6 +181,12 @@ export const PostgresUrlMissing = defineError(
   'exception',
   '[database] kind is postgres and there is no postgres_url; set it, SERVER_POSTGRES_URL or --postgres.',
 )
+export const StatementTooLarge = defineError(
+  'database/statement-too-large',
+  400,
+  'too-costly',
+  'The request makes a statement that is larger than the database takes (%s). Split it into several requests.',
+)
 export const DatabaseMissing = defineError(
   'database/missing',
   500,

@@ -4,10 +4,11 @@
  * end.
  */
 import type { Sql } from '../contract.ts'
+import { StatementTooLarge } from '../errors.ts'
 import { type Columns, NO_COLUMNS, readRowDescription } from './columns.ts'
 import { createGroupAnswers, type ReplyHandler } from './group-answers.ts'
 import { ERROR, READY, ROW_DESCRIPTION } from './message-types.ts'
-import { bindMessage, closeMessage, prepareMessages, RUN_PORTAL, SYNC } from './messages.ts'
+import { bindMessage, closeMessage, MAX_PARAMS, prepareMessages, RUN_PORTAL, SYNC } from './messages.ts'
 import { ConnectionLost, readServerError } from './server-error.ts'
 import type { StatementGroup } from './statement-group.ts'
 
@@ -124,8 +125,18 @@ export const createExchanges = (line: Connection): Exchanges => {
     )
   }
 
+  /** Those that the protocol can carry. The others fail here: an error while sending would end the process. */
+  const carried = (groups: readonly StatementGroup[]): readonly StatementGroup[] => {
+    const isCarried = ({ steps }: StatementGroup): boolean => steps.every(({ params }) => params.length <= MAX_PARAMS)
+    if (groups.every(isCarried)) return groups
+    for (const group of groups) if (!isCarried(group)) group.fail(StatementTooLarge(`at most ${MAX_PARAMS} values`))
+    return groups.filter(isCarried)
+  }
+
   return {
-    run(groups) {
+    run(given) {
+      const groups = carried(given)
+      if (groups.length === 0) return
       const needed = new Set(groups.flatMap(({ steps }) => steps.map(({ statement }) => statement)))
       const missing = [...needed].filter((statement) => !prepared.has(statement))
       if (missing.length === 0) return runPrepared(groups)

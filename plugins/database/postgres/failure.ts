@@ -8,6 +8,7 @@ import {
   LeaseEnded,
   Outdated,
   QueryCancelled,
+  StatementTooLarge,
 } from '../errors.ts'
 import { OUTDATED_MARK } from '../outdated.ts'
 import { TooManyConnections } from './errors.ts'
@@ -28,6 +29,7 @@ const KINDS: Readonly<Record<string, () => ServerError>> = {
   '55P03': HeldUp, // lock_not_available
   '57014': QueryCancelled,
 }
+const TOO_LARGE = /^54/ // program limit exceeded
 const AWAY = /^(?:08|57P|58|XX)/ // connection exception, operator intervention, system and internal error
 
 /** A ServerError is returned as it is; an unknown error, which is a bug, too (500). */
@@ -37,6 +39,7 @@ export const fromPostgres = (error: unknown): unknown => {
   if (!(error instanceof PostgresError)) return error
   if (isFencedOff(error)) return LeaseEnded().with({ cause: error })
   if (saysOutdated(error)) return Outdated().with({ cause: error })
+  if (TOO_LARGE.test(error.code)) return StatementTooLarge(error.message).with({ cause: error })
   const kind = KINDS[error.code] ?? (AWAY.test(error.code) || isFatal(error) ? DatabaseUnavailable : undefined)
   return kind === undefined ? error : kind().with({ cause: error, detail: error.code })
 }

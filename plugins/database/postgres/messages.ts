@@ -7,6 +7,8 @@ const BIND = 0x42
 const EXECUTE = 0x45
 const CLOSE = 0x43
 const STATEMENT = 0x53
+/** Of one statement: their number is sent in 16 bits. */
+export const MAX_PARAMS = 65_535
 
 /** Ends a group of messages: an error rolls back that group and does not affect later ones. */
 export const SYNC = Buffer.from([0x53, 0, 0, 0, 4])
@@ -49,9 +51,9 @@ export const bindMessage = (name: string, params: readonly SqlParam[], formats: 
   message[at] = 0 // the unnamed portal
   at += 1 + message.write(name, at + 1)
   message[at] = 0
-  at = message.writeInt16BE(params.length, at + 1)
-  for (const value of values) at = message.writeInt16BE(value === null || typeof value === 'string' ? 0 : 1, at)
-  at = message.writeInt16BE(params.length, at)
+  at = message.writeUInt16BE(params.length, at + 1)
+  for (const value of values) at = message.writeUInt16BE(value === null || typeof value === 'string' ? 0 : 1, at)
+  at = message.writeUInt16BE(params.length, at)
   for (const [index, value] of values.entries()) {
     at = message.writeInt32BE(value === null ? -1 : lengths[index]!, at)
     if (typeof value === 'string') at += message.write(value, at)
@@ -60,7 +62,7 @@ export const bindMessage = (name: string, params: readonly SqlParam[], formats: 
       at += value.length
     }
   }
-  at = message.writeInt16BE(formats.length, at)
-  for (const format of formats) at = message.writeInt16BE(format, at)
+  at = message.writeUInt16BE(formats.length, at)
+  for (const format of formats) at = message.writeUInt16BE(format, at)
   return message
 }

@@ -1,12 +1,18 @@
 /** Translates SQLite's error codes into errors for clients and operators. */
 import { isServerError, type ServerError } from '../../../kernel/index.ts'
-import { DatabaseBusy, DatabaseFull, DatabaseFullForReads, DatabaseUnavailable } from '../errors.ts'
+import { DatabaseBusy, DatabaseFull, DatabaseFullForReads, DatabaseUnavailable, StatementTooLarge } from '../errors.ts'
+
+/** What SQLite says of a statement above its limits, for which it has no code. https://sqlite.org/limits.html */
+const TOO_LARGE =
+  /^(?:too many terms in compound SELECT|too many SQL variables|.* nested too deep|Expression tree is too large|parser stack overflow)/
 
 /** A ServerError is returned as it is; an unknown error, which is a bug, too (500). */
 export const fromSqlite = (error: unknown): unknown => {
   if (isServerError(error)) return error
   const code = (error as { code?: unknown } | null)?.code
   if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return error
+  const { message } = error as Error
+  if (code === 'SQLITE_ERROR' && TOO_LARGE.test(message)) return StatementTooLarge(message).with({ cause: error })
   const kind = kindOf(code)
   return kind === undefined ? error : kind.with({ cause: error, detail: code })
 }

@@ -1,6 +1,6 @@
 /** Turns planned clauses into SQL that selects the resource keys of all matches. */
 
-import { and, type Fragment, join, q, raw } from '../sql/fragment.ts'
+import { and, type Fragment, join, q, raw, unionAll } from '../sql/fragment.ts'
 import type { KeySource, SearchClause } from './clause.ts'
 import type { Plan } from './plan-contract.ts'
 
@@ -13,13 +13,7 @@ export const createAliases = (): (() => string) => {
 }
 
 /** The rows of all sources. */
-export const unite = (sources: readonly KeySource[]): Fragment =>
-  sources.length === 1
-    ? (sources[0] as KeySource).keysSql
-    : join(
-        sources.map(({ keysSql }) => keysSql),
-        ' UNION ALL ',
-      )
+export const unite = (sources: readonly KeySource[]): Fragment => unionAll(sources.map(({ keysSql }) => keysSql))
 
 /** `AND` and the check of each clause but the driving one. */
 export const checks = (

@@ -4,7 +4,7 @@
  */
 
 import type { IndexEntries } from '../index/index-entries.ts'
-import { type Fragment, join, q, raw } from '../sql/fragment.ts'
+import { type Fragment, q, raw, unionAll } from '../sql/fragment.ts'
 import type { MatchKey } from './match-key.ts'
 
 export interface IndexLookup {
@@ -45,10 +45,7 @@ export const existsSql = ({ table, where, check, probeable }: IndexLookup, d: st
 
 /** Selects the resource keys of all matches, possibly with repeats. */
 export const keysSql = ({ table, where, ranges = [where] }: IndexLookup): Fragment =>
-  join(
-    ranges.map((range) => q`SELECT x.rid AS rid FROM ${raw(table)} x WHERE ${range}`),
-    ' UNION ALL ',
-  )
+  unionAll(ranges.map((range) => q`SELECT x.rid AS rid FROM ${raw(table)} x WHERE ${range}`))
 
 /** True when `test` returns true for the offset of one row of a flat list. */
 export const someRow = (list: readonly unknown[], width: number, test: (at: number) => boolean): boolean => {

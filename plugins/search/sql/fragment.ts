@@ -48,12 +48,41 @@ export const join = (fragments: readonly Fragment[], separator: string): Fragmen
 
 export const and = (fragments: readonly Fragment[]): Fragment =>
   fragments.length === 0 ? raw('1 = 1') : join(fragments, ' AND ')
-export const or = (fragments: readonly Fragment[]): Fragment =>
-  fragments.length === 0
-    ? raw('1 = 0')
-    : fragments.length === 1
-      ? (fragments[0] as Fragment)
-      : q`(${join(fragments, ' OR ')})`
+
+const MAX_FLAT = 100 // of conditions beside each other; SQLite parses a list of n into a tree n levels deep, at most 1,000
+
+/** Long lists are divided in halves, so that the tree of the condition stays shallow. */
+export const or = (fragments: readonly Fragment[]): Fragment => {
+  if (fragments.length === 0) return raw('1 = 0')
+  if (fragments.length === 1) return fragments[0] as Fragment
+  if (fragments.length <= MAX_FLAT) return q`(${join(fragments, ' OR ')})`
+  const half = Math.ceil(fragments.length / 2)
+  return q`(${or(fragments.slice(0, half))} OR ${or(fragments.slice(half))})`
+}
+
+const MAX_TERMS = 250 // SQLite takes 500 in one compound SELECT
+const UNION = ' UNION ALL '
+
+/** The rows of all statements, each of which selects `rid`. More than a compound SELECT may have are divided into several. */
+export const unionAll = (selects: readonly Fragment[]): Fragment => {
+  if (selects.length === 1) return selects[0] as Fragment
+  const terms = selects.map(({ text }) => text.split(UNION).length)
+  if (terms.reduce((sum, one) => sum + one, 0) <= MAX_TERMS) return join(selects, UNION)
+  const groups: Fragment[][] = []
+  let size = MAX_TERMS
+  for (const [at, select] of selects.entries()) {
+    const more = terms[at] as number
+    if (size + more > MAX_TERMS) {
+      groups.push([])
+      size = 0
+    }
+    groups.at(-1)?.push(select)
+    size += more
+  }
+  // With a limit, because SQLite would merge the parts into one compound SELECT again.
+  const parts = groups.map((group) => q`SELECT rid FROM (${join(group, UNION)} LIMIT ${Number.MAX_SAFE_INTEGER}) u`)
+  return join(parts, UNION)
+}
 
 /**
  * `x.val = ?` or `x.val IN (?, ?, …)`. Longer lists are padded to a power of two by repeating the last value, so that
