@@ -18,6 +18,7 @@ import { NEAR_UNITS } from '../../plugins/search/query/lookups/near.ts'
 import { PREFIXES } from '../../plugins/search/query/prefix.ts'
 import { MAX_LINKED, MAX_PARAMETERS, RESULT_PARAMETERS } from '../../plugins/search/query/search-parameters.ts'
 import { MAX_VALUES } from '../../plugins/search/query/values.ts'
+import { MAX_CHARS, MAX_PARAMS } from '../../plugins/search/sql/statements.ts'
 import { row } from './row.ts'
 
 const code = (text: string): string => `\`${text}\``
@@ -26,6 +27,11 @@ const codes = (list: readonly string[]): string => list.map(code).join(' ')
 const BOUNDS: readonly (readonly [string, number])[] = [
   ['parameters of a search', MAX_PARAMETERS],
   ['values of a parameter', MAX_VALUES],
+  [
+    'numbers and texts to compare in one statement; a quantity is compared in all units that its unit converts to',
+    MAX_PARAMS,
+  ],
+  ['characters of one statement', MAX_CHARS],
   ['chains and `_has` of a search', MAX_LINKED],
   ['links of a chain or `_has`', MAX_DEPTH],
   ['characters of a `_filter`', MAX_FILTER_CHARS],

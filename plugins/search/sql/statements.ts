@@ -4,8 +4,8 @@ import { SearchTooCostly } from '../errors.ts'
 
 const MAX_STATEMENTS = 1_000
 // SQLite compiles a statement on the main thread, in a time that grows faster than its length.
-const MAX_CHARS = 200_000
-const MAX_PARAMS = 32_766 // of SQLite; of PostgreSQL 65,535
+export const MAX_CHARS = 200_000
+export const MAX_PARAMS = 32_766 // of SQLite; of PostgreSQL 65,535
 
 /** Throws 400 where no database could run the statement, or compiling it alone would take seconds. */
 const checkSize = (text: string): void => {

@@ -193,6 +193,12 @@ test('stored bytes are sent as they are', async () => {
   assert.match((await get('/Observation?_id=o1')).text, '"valueQuantity":{"value":1.00}')
 })
 
+test('of two preferences for handling the first counts', async () => {
+  const ask = (prefer: string) => server.inject({ url: '/Patient?unknown=1', headers: { prefer } })
+  assert.is((await ask('handling=strict, handling=lenient')).statusCode, 400)
+  assert.is((await ask('handling=lenient, handling=strict')).statusCode, 200)
+})
+
 test('what is not understood is passed over with handling=lenient, named, and absent from the self link', async () => {
   const strict = await get('/Patient?foo=1&gender=male')
   assert.is(strict.status, 400)
