@@ -31,8 +31,8 @@ export const VALID: DateRules = {
 }
 /** For parameters such as _since and _at. */
 export const GIVEN: DateRules = { ...VALID, mayLackSeconds: true, maxDigits: 9, maxZone: 14 * 60 + 59 }
-/** For the values of search parameters, in requests and in the index. */
-export const SEARCHED: DateRules = { ...GIVEN, mayLackZone: true }
+/** For the values of search parameters, in requests and in the index: whatever is valid in a resource is found. */
+export const SEARCHED: DateRules = { ...GIVEN, maxDigits: VALID.maxDigits, mayLackZone: true }
 /** For comparisons in FHIRPath. */
 export const COMPARED: DateRules = { ...VALID, isLoose: true, mayLackZone: true }
 

@@ -205,6 +205,13 @@ test('a fraction of a second is a range, as other dates are: .5 lasts to .599', 
   assert.is(await foundBy(`gt${time}.5Z`), 'whole')
 })
 
+test('a dateTime with more digits than a nanosecond has is found', async () => {
+  const time = '2021-05-05T00:00:00.1234567890Z'
+  await put({ resourceType: 'DiagnosticReport', id: 'finest', status: 'final', code, effectiveDateTime: time })
+  for (const date of ['2021-05-05', time, 'ge2021-05-05T00:00:00.123Z', 'lt2021-05-05T00:00:00.124Z&date=gt2021-05-04'])
+    assert.equal([...(await find(`/DiagnosticReport?date=${date}`))], ['finest'], date)
+})
+
 cases('a number is as precise as it is written', 'RiskAssessment', [
   ['probability=100', 'r100 r99'],
   ['probability=100.0', 'r100'],
