@@ -71,6 +71,11 @@ const readInclude = (name: string, value: string): Include => {
   return { text: `${name}=${value}`, source, parameter, target, iterate }
 }
 
+/** One that is given twice is followed once. */
+const addInclude = (includes: Include[], include: Include): void => {
+  if (includes.every(({ text }) => text !== include.text)) includes.push(include)
+}
+
 const readFlag = (name: string, value: string | undefined): boolean => {
   if (value === undefined || value === 'false') return false
   if (value === 'true') return true
@@ -89,8 +94,8 @@ export const readSearch = (parameters: readonly (readonly [string, string])[], i
   for (const [name, value] of parameters) {
     if (name.includes('\0') || value.includes('\0')) throw QueryParameterValue('in the query', 'no NUL character')
     const head = name.split(':')[0] as string
-    if (head === '_include') includes.push(readInclude(name, value))
-    else if (head === '_revinclude') revincludes.push(readInclude(name, value))
+    if (head === '_include') addInclude(includes, readInclude(name, value))
+    else if (head === '_revinclude') addInclude(revincludes, readInclude(name, value))
     else if ((RESULT_PARAMETERS as readonly string[]).includes(name) || name === '_page') {
       if (name === '_type' && !isSystem) throw SearchTypeMisplaced()
       if (once.has(name)) throw QueryParameterValue(name, 'one value; it is given twice')

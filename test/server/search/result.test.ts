@@ -375,6 +375,14 @@ test('_explain tells what was understood and where the search starts', async () 
   assert.not.match(JSON.stringify((await get('/Patient?gender=male&_explain=false')).body), 'the search took')
 })
 
+test('an include that is given twice is followed once', async () => {
+  const statements = async (query: string): Promise<number> =>
+    JSON.stringify((await get(`/Patient?${query}&_explain=true`)).body).split('the database took').length - 1
+  const include = '_revinclude=Observation:subject'
+  assert.ok((await statements(include)) > (await statements('')))
+  assert.is(await statements(`${include}&${include}`), await statements(include))
+})
+
 test('/metadata lists the parameters that are searched', async () => {
   const { body } = await get('/metadata')
   const described = body.rest[0].resource.find((one: any) => one.type === 'Patient')

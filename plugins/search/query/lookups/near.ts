@@ -36,7 +36,7 @@ interface Circle {
 }
 
 const NUMBER = /^[+-]?\d{1,4}(\.\d{1,20})?$/
-const DISTANCE = /^\d{1,9}(\.\d{1,20})?$/
+const DISTANCE = /^\d{1,20}(\.\d{1,20})?(e[+-]?\d{1,2})?$/i
 
 const readCircle = (name: string, text: string): Circle => {
   const parts = splitEscaped(text, '|').map(unescapeValue)
