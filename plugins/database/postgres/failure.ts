@@ -29,7 +29,7 @@ const KINDS: Readonly<Record<string, () => ServerError>> = {
   '55P03': HeldUp, // lock_not_available
   '57014': QueryCancelled,
 }
-const TOO_LARGE = /^54/ // program limit exceeded
+const TOO_LARGE = /^54(?:001|011|023)$/ // statement too complex, too many columns, too many arguments
 const AWAY = /^(?:08|57P|58|XX)/ // connection exception, operator intervention, system and internal error
 
 /** A ServerError is returned as it is; an unknown error, which is a bug, too (500). */
