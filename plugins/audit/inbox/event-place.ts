@@ -3,6 +3,7 @@ import type { Host } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
 import { createBlockWriter } from '../blocks/block-writer.ts'
 import type { KeyRing } from '../chain/key.ts'
+import type { TrailEvent } from '../event.ts'
 import type { EventQueue } from '../intake/queue.ts'
 import { createTrailMaintenance, type TrailMaintenance } from '../trail/maintenance.ts'
 import { createTrail, type Trail } from '../trail/trail.ts'
@@ -41,10 +42,27 @@ export const createPlace = ({ database, keys, busy, clock, random, log }: EventP
   }
   const blocks = createBlockWriter({ database, clock, log })
   const trail = createTrail({ database, keys, blocks, clock, log })
-  const inbox = database.kind === 'postgres' ? createInboxMover({ database, keys, trail, clock, log }) : undefined
+  const isShared = database.kind === 'postgres'
+  const inbox = isShared ? createInboxMover({ database, keys, trail, clock, log }) : undefined
+  const leave = async (events: readonly TrailEvent[]): Promise<void> => {
+    const writer = createInboxWriter({ database, keys, server: random.id() })
+    await writer.open(undefined, () => undefined)
+    await writer.write(events)
+  }
   return {
     writer: trail,
-    keptBy: (kept) => createTrailMaintenance({ ...kept, database, keys, trail, blocks, inbox, clock, log }),
+    keptBy: (kept) =>
+      createTrailMaintenance({
+        ...kept,
+        database,
+        keys,
+        trail,
+        blocks,
+        inbox,
+        leave: isShared ? leave : undefined,
+        clock,
+        log,
+      }),
     gather: async () => inbox?.move(),
   }
 }

@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000
 export interface InboxMaintenanceParts {
   readonly database: Database
   readonly inbox: InboxWriter
-  readonly queue: Pick<EventQueue, 'open' | 'close' | 'waiting'>
+  readonly queue: Pick<EventQueue, 'open' | 'close' | 'leave' | 'waiting'>
   /** Writes the queued events. */
   readonly flush: () => Promise<void>
   readonly onWait: () => void
@@ -36,7 +36,7 @@ export const createInboxMaintenance = (parts: InboxMaintenanceParts): TrailMaint
     async stop() {
       if (!isOpen) return
       await hourly?.stop()
-      await closeQueue(queue, flush, log)
+      await closeQueue({ queue, flush, log })
       await inbox.write([{ at: clock.now(), kind: 'stop', status: 200 }])
     },
     async chain() {

@@ -1,15 +1,28 @@
 /** The end of the queue of events at a stop of the server. */
 import { counted, type Logger } from '../../../kernel/index.ts'
+import type { TrailEvent } from '../event.ts'
 import type { EventQueue } from './queue.ts'
 
-/** Stores what waits, and closes the queue. Logs the number of events that are lost where that fails, and throws. */
-export const closeQueue = async (
-  queue: Pick<EventQueue, 'waiting' | 'close'>,
-  flush: () => Promise<void>,
-  log: Logger,
-): Promise<void> => {
+export interface QueueEnd {
+  readonly queue: Pick<EventQueue, 'waiting' | 'leave' | 'close'>
+  readonly flush: () => Promise<void>
+  /** Where events go that cannot be written into the trail; undefined where there is no such place. */
+  readonly elsewhere?: ((events: readonly TrailEvent[]) => Promise<void>) | undefined
+  readonly log: Logger
+}
+
+/**
+ * Stores what waits, and closes the queue. Resolves with true when it is in the trail, false when it is elsewhere. Logs the
+ * number of events that are lost where that fails, too, and throws.
+ */
+export const closeQueue = async ({ queue, flush, elsewhere, log }: QueueEnd): Promise<boolean> => {
+  const leave = async (error: unknown): Promise<false> => {
+    if (elsewhere === undefined) throw error
+    await queue.leave(elsewhere)
+    return false
+  }
   try {
-    await flush()
+    return await flush().then(() => true, leave)
   } catch (error) {
     const { waiting } = queue
     log.error(

@@ -27,6 +27,8 @@ export interface EventQueue {
   push(event: TrailEvent): void
   /** Resolves when everything pushed before is written; rejects when it cannot be. */
   flush(): Promise<void>
+  /** Writes what waits through `write`, not into the trail. */
+  leave(write: (events: readonly TrailEvent[]) => Promise<void>): Promise<void>
   /** Events that are not written yet. */
   readonly waiting: number
 }
@@ -141,6 +143,12 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
       // The write in progress may have begun before the last event was queued, or before the database accepted any.
       await writing?.catch(() => undefined)
       if (waiting.length > 0) await start()
+    },
+    async leave(write) {
+      await writing?.catch(() => undefined)
+      const left = waiting.slice() // more may be pushed meanwhile
+      await write(left)
+      waiting = waiting.slice(left.length)
     },
     get waiting() {
       return waiting.length

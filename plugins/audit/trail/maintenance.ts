@@ -7,6 +7,7 @@ import { type Clock, every, type Logger, type Repeating } from '../../../kernel/
 import type { Database } from '../../database/service.ts'
 import type { BlockWriter } from '../blocks/block-writer.ts'
 import type { KeyRing } from '../chain/key.ts'
+import type { TrailEvent } from '../event.ts'
 import type { InboxMover } from '../inbox/inbox-mover.ts'
 import { closeQueue } from '../intake/close-queue.ts'
 import type { EventQueue } from '../intake/queue.ts'
@@ -29,18 +30,20 @@ export interface TrailMaintenanceParts {
   readonly keys: KeyRing
   readonly trail: Trail
   readonly blocks: BlockWriter
-  readonly queue: Pick<EventQueue, 'open' | 'close' | 'waiting'>
+  readonly queue: Pick<EventQueue, 'open' | 'close' | 'leave' | 'waiting'>
   /** Writes the queued events. */
   readonly flush: () => Promise<void>
   /** Where other servers may leave events. */
   readonly inbox: InboxMover | undefined
+  /** Leaves events there for the server that writes, where this one has lost the writer lease. */
+  readonly leave: ((events: readonly TrailEvent[]) => Promise<void>) | undefined
   readonly retentionDays: number | undefined
   readonly clock: Clock
   readonly log: Logger
 }
 
 export const createTrailMaintenance = (parts: TrailMaintenanceParts): TrailMaintenance => {
-  const { database, keys, trail, blocks, queue, flush, inbox, retentionDays: days, clock, log } = parts
+  const { database, keys, trail, blocks, queue, flush, inbox, leave, retentionDays: days, clock, log } = parts
   let hourly: Repeating | undefined
   let isOpen = false
   let pruning: Promise<void> = Promise.resolve()
@@ -82,8 +85,10 @@ export const createTrailMaintenance = (parts: TrailMaintenanceParts): TrailMaint
       if (!isOpen) return
       await Promise.all([hourly?.stop(), inbox?.stop()])
       await Promise.all([pruning, blocks.stop()])
-      await closeQueue(queue, flush, log)
-      await trail.write([{ at: clock.now(), kind: 'stop', status: 200 }])
+      const stop: TrailEvent = { at: clock.now(), kind: 'stop', status: 200 }
+      const elsewhere = leave && ((events: readonly TrailEvent[]) => leave([...events, stop]))
+      if (!(await closeQueue({ queue, flush, elsewhere, log }))) return
+      await trail.write([stop])
       await checkpoint()
     },
     async chain() {
