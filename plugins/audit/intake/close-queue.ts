@@ -6,7 +6,7 @@ import type { EventQueue } from './queue.ts'
 export interface QueueEnd {
   readonly queue: Pick<EventQueue, 'waiting' | 'leave' | 'close'>
   readonly flush: () => Promise<void>
-  /** Where events go that cannot be written into the trail; undefined where there is no such place. */
+  /** Stores events that cannot be written into the trail. It is undefined where no other place takes them. */
   readonly elsewhere?: ((events: readonly TrailEvent[]) => Promise<void>) | undefined
   readonly log: Logger
 }

@@ -125,7 +125,7 @@ export const createExchanges = (line: Connection): Exchanges => {
     )
   }
 
-  /** Those that the protocol can carry. The others fail here: an error while sending would end the process. */
+  /** Returns the groups that the protocol can carry. The others fail here, because an error while sending would end the process. */
   const carried = (groups: readonly StatementGroup[]): readonly StatementGroup[] => {
     const isCarried = ({ steps }: StatementGroup): boolean => steps.every(({ params }) => params.length <= MAX_PARAMS)
     if (groups.every(isCarried)) return groups

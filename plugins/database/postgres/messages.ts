@@ -7,7 +7,7 @@ const BIND = 0x42
 const EXECUTE = 0x45
 const CLOSE = 0x43
 const STATEMENT = 0x53
-/** Of one statement: their number is sent in 16 bits. */
+/** A statement has at most this many parameters, because Bind sends their number in 16 bits. */
 export const MAX_PARAMS = 65_535
 
 /** Ends a group of messages: an error rolls back that group and does not affect later ones. */

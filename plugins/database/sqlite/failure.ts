@@ -2,7 +2,7 @@
 import { isServerError, type ServerError } from '../../../kernel/index.ts'
 import { DatabaseBusy, DatabaseFull, DatabaseFullForReads, DatabaseUnavailable, StatementTooLarge } from '../errors.ts'
 
-/** What SQLite says of a statement above its limits, for which it has no code. https://sqlite.org/limits.html */
+/** SQLite has no code for a statement above its limits, so the message tells. https://sqlite.org/limits.html */
 const TOO_LARGE =
   /^(?:too many terms in compound SELECT|too many SQL variables|.* nested too deep|Expression tree is too large|parser stack overflow)/
 

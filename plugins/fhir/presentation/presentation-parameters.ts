@@ -114,7 +114,7 @@ export const readPrefer = (header: string | string[] | undefined): Prefer => {
   if (header === undefined) return NO_PREFERENCE
   const text = Array.isArray(header) ? header.join(',') : header
   const wanted = /(?:^|[;,\s])return\s*=\s*"?(minimal|representation|OperationOutcome)"?/i.exec(text)?.[1]
-  // Of several the first counts. RFC 7240, section 2.
+  // A preference that is given twice has the value of its first instance. RFC 7240, section 2.
   const handling = /(?:^|[;,\s])handling\s*=\s*"?(\w+)/i.exec(text)?.[1]
   return {
     lenient: handling?.toLowerCase() === 'lenient',

@@ -30,7 +30,7 @@ test('reads that were answered before their server stood still are in the trail'
     const second = await start(true)
     await until(async () => (await reasonOf(second)) === 'waiting for the writer lease', GONE_MS, 'the second to wait')
     await onlooker.connect()
-    // Nothing is written into the trail from now on, so that all events wait.
+    // The lock keeps the first server from writing into the trail, so all events wait.
     await onlooker.query('BEGIN; LOCK TABLE audit_event IN EXCLUSIVE MODE')
     const requests = Array.from({ length: READS }, (_, at) => `waits-${at}`)
     for (const id of requests) {
