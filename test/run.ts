@@ -1,5 +1,5 @@
 /**
- * Runs the test files, two at a time and one of those that wait, up to four while processors are idle, and closes with
+ * Runs the test files, two at a time and one of those that wait, up to five while processors are idle, and closes with
  * `N passed, N failed`.
  * Arguments choose files by a part of their path: `npm test -- server/crud`. Files in test/server run on a SQLite file, or on
  * the kinds of database that they name with the reason: `// npm test: postgres, …`, `// npm test: sqlite and postgres, …`. With
@@ -152,13 +152,18 @@ const prepare = async (program: string): Promise<void> => {
 if (planned.length > FEW && environment.NODE_COMPILE_CACHE !== undefined)
   await Promise.all(['bundle-programs.ts', 'compile-ahead.ts'].map(prepare))
 const next: Take = async () => queue.shift() ?? waiting.shift()
-const nextWhileIdle: Take = async () => {
-  while (queue.length > 0 && (await idleCores()) < IDLE);
-  return next()
+let looking: ReturnType<Take> = Promise.resolve(undefined)
+/** One looks at a time, so that two do not take a file each for the same idle core. */
+const nextWhileIdle: Take = () => {
+  looking = looking.then(async () => {
+    while (queue.length > 0 && (await idleCores()) < IDLE);
+    return next()
+  })
+  return looking
 }
 const nextOfWaiting: Take = async () => waiting.shift() ?? nextWhileIdle()
 // Not more: a server that gets no processor for four seconds loses its lease, and answers 503.
-const further = planned.length > CORES ? [nextOfWaiting, nextWhileIdle] : []
+const further = planned.length > CORES ? [nextOfWaiting, nextWhileIdle, nextWhileIdle] : []
 await Promise.all([...Array.from({ length: CORES }, () => next), ...further].map(work))
 const sum = (key: 'passed' | 'failed'): number => outcomes.reduce((total, outcome) => total + outcome[key], 0)
 if (files.length === 0) console.log('no test file matches')

@@ -15,6 +15,7 @@ import { promisify } from 'node:util'
 import { suite } from 'uvu'
 import * as assert from 'uvu/assert'
 import { compilerEnvironment } from '../support/compiler-environment.ts'
+import { npmCacheIn } from '../support/npm-cache.ts'
 import { packOnce } from '../support/packed-package.ts'
 import { smallPackage } from '../support/small-package.ts'
 
@@ -26,12 +27,15 @@ const test = suite('a project that depends on the package')
 const project = realpathSync(mkdtempSync(join(tmpdir(), 'refhir-project-')))
 test.after(() => rmSync(project, { recursive: true, force: true }))
 
+const cache = npmCacheIn(project)
+
 /** Settings of the npm that runs the tests are not those of the project; the runtime is. */
 const environment = (): NodeJS.ProcessEnv => ({
   ...Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !/^npm_|^SERVER_|^NODE_COMPILE_CACHE$/i.test(name)),
   ),
   ...compilerEnvironment,
+  ...cache,
 })
 
 const run = async (folder: string, command: string, args: readonly string[]): Promise<string> => {

@@ -31,11 +31,11 @@ export interface TestServerOptions extends Partial<Omit<KernelOptions, 'log'>> {
 /** Database, FHIR and probes with the R4 definitions that most tests need. */
 export const basic: readonly AnyPlugin[] = [database, stubDefinitions(), ...fhirPlugins, probes]
 
-/** Where `smart` is among the plugins, it need not make its keys. */
+/** Where `smart` is among the plugins, it need not make its keys: they are stored before it starts. */
 export const withReadyKeys = async (plugins: readonly AnyPlugin[]): Promise<readonly AnyPlugin[]> => {
   if (!plugins.some(({ name }) => name === 'smart')) return plugins
   const { readySigningKeys } = await import('./ready-signing-keys.ts')
-  return plugins.flatMap((one) => (one.name === 'smart' ? [readySigningKeys, one] : [one]))
+  return plugins.flatMap((one) => (one === database ? [database, readySigningKeys] : [one]))
 }
 
 /** Starts a server on a new database of the chosen kind, unless the settings name one. The caller stops it. */
