@@ -20,6 +20,10 @@ const PLACES = [
   ['ix_comp', 'sys'],
   ['ix_comp', 'sys2'],
 ] as const
+const readAnyRow = {
+  ix_token: sql('search.caseless-any-token', 'SELECT 1 AS found FROM ix_token LIMIT 1'),
+  ix_comp: sql('search.caseless-any-comp', 'SELECT 1 AS found FROM ix_comp LIMIT 1'),
+}
 
 /** The column that a row's code belongs to; for contained resources, the column of the same parameter. */
 const columnOf = (param: number): number => {
@@ -49,6 +53,8 @@ export const settleCaseless = async (
   ].map(short)
   const columns = new Set<number>()
   for (const [table, column] of PLACES) {
+    // A new database has no rows: it need not start a thread to look through them.
+    if ((await database.get(readAnyRow[table], [])) === undefined) continue
     const { text, params } =
       q`SELECT DISTINCT x.param AS param FROM ${raw(table)} x WHERE ${isIn(`x.${column}`, changed)}`
     const rows = await database.longQuery<{ param: number }>(
