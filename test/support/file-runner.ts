@@ -1,5 +1,6 @@
 /** Runs test files in processes: a single file in its own process, or many one after the other in a shared one. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { totalmem } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { keptMemory } from './kept-memory.ts'
 
@@ -11,8 +12,15 @@ const TEST_PROCESS = fileURLToPath(new URL('./test-process.ts', import.meta.url)
 const REPORT_CPU = new URL('./report-cpu.ts', import.meta.url).href
 const END_OF_FILE = '\u0004'
 const RESOLVE_SOURCES = new URL('./resolve-sources.ts', import.meta.url).href
-// A larger young generation: tests make many servers, and a tenth of their time would go into collecting it.
-const FLAGS = ['--max-semi-space-size=32', '--import', RESOLVE_SOURCES]
+// A larger young generation: tests make many servers, and a tenth of their time would go into collecting it. With 128 MB
+// processes take up to 1.4 GB, and up to five run at once.
+const YOUNG_MB = totalmem() >= 16 * 1024 ** 3 ? 128 : 32
+const FLAGS = [
+  `--max-semi-space-size=${YOUNG_MB}`,
+  `--min-semi-space-size=${YOUNG_MB / 2}`,
+  '--import',
+  RESOLVE_SOURCES,
+]
 
 /** One run of a file on one kind of database; `kind` is undefined where the file chooses itself. */
 export interface Run {

@@ -16,6 +16,8 @@ export interface SpawnedServer {
 const START_MS = 60_000 // one that waits for the writer lease of another server would wait for ever
 const RESOLVE_SOURCES = new URL('./resolve-sources.ts', import.meta.url).href
 const PROGRAM = bundledProgram('child-server')
+// Enough for a start, of which collections took a fifteenth.
+const YOUNG_GENERATION = '--min-semi-space-size=16'
 
 export interface SpawnOptions {
   /** Maximum size of a file that the process writes, in blocks: `ulimit -f`. */
@@ -45,7 +47,7 @@ export const spawnServer = async (
       '-c',
       command,
       process.execPath,
-      ...(node?.args ?? []),
+      ...(node?.args ?? [YOUNG_GENERATION]),
       '--import',
       RESOLVE_SOURCES,
       PROGRAM,
