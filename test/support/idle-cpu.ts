@@ -2,7 +2,7 @@
 import { cpus } from 'node:os'
 import { setTimeout as later } from 'node:timers/promises'
 
-const SAMPLE_MS = 1_000
+const SAMPLE_MS = 300
 
 interface Times {
   readonly idle: number
@@ -16,7 +16,7 @@ const readTimes = (): Times => {
   return { idle, all }
 }
 
-/** Cores that were idle during the next second, such as 0.7. */
+/** Cores that were idle during the next 300 ms, such as 0.7. */
 export const idleCores = async (): Promise<number> => {
   const before = readTimes()
   await later(SAMPLE_MS)
