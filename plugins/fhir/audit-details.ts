@@ -25,13 +25,13 @@ export const createAuditDetails = (patientSubjects: Pick<PatientSubjects, 'ofVer
         if (patient !== found.at(-1)) found.push(patient)
     return found.length < 2 ? found : [...new Set(found)]
   }
+  const detailsOfVersion = (version: StoredVersion, ownUrl: OwnUrl | undefined): FactDetails =>
+    Object.freeze({ patients: () => patientSubjects.ofVersion(version, ownUrl) })
   return {
     patients,
     patientsLater: (versions, ownUrl) => () => patients(versions, ownUrl),
     of: (run, version, ownUrl) =>
-      version === undefined || run.onAudit === null
-        ? undefined
-        : { patients: () => patientSubjects.ofVersion(version, ownUrl) },
+      version === undefined || run.onAudit === null ? undefined : version.auditDetails(ownUrl, detailsOfVersion),
   }
 }
 

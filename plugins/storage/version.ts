@@ -1,5 +1,5 @@
 /** One version of a resource, with its body as the bytes that the database has. */
-import type { OwnUrl, ResourceVersion } from '../../kernel/index.ts'
+import type { FactDetails, OwnUrl, ResourceVersion } from '../../kernel/index.ts'
 import { decompressBody, unpackLater } from './body/body.ts'
 import type { VersionRow } from './tables.ts'
 import { DELETED, FORM, GZIP, METHOD_BITS, METHOD_SHIFT, type Method, VERSION_METHODS } from './version-flags.ts'
@@ -31,6 +31,8 @@ export class StoredVersion {
   #bytesHead: readonly string[] | undefined
   #patients: readonly string[] | undefined
   #patientsFor: OwnUrl | undefined
+  #auditDetails: FactDetails | undefined
+  #auditDetailsFor: OwnUrl | undefined
   #presentation: object | undefined
   #presented: string | undefined
 
@@ -98,6 +100,21 @@ export class StoredVersion {
       this.#patientsFor = ownUrl
     }
     return this.#patients
+  }
+
+  /**
+   * What the audit trail gets of a read of this version. Made once for each `ownUrl`: events of reads wait in memory until they
+   * are written, and each collection would copy an object of each.
+   */
+  auditDetails(
+    ownUrl: OwnUrl | undefined,
+    make: (version: StoredVersion, ownUrl: OwnUrl | undefined) => FactDetails,
+  ): FactDetails {
+    if (this.#auditDetails === undefined || this.#auditDetailsFor !== ownUrl) {
+      this.#auditDetails = make(this, ownUrl)
+      this.#auditDetailsFor = ownUrl
+    }
+    return this.#auditDetails
   }
 
   /** Whether the bytes are gzip, so that they can be sent unchanged to a client that accepts it. */
