@@ -104,7 +104,7 @@ export class StoredVersion {
 
   /**
    * What the audit trail gets of a read of this version. Made once for each `ownUrl`: events of reads wait in memory until they
-   * are written, and each collection would copy an object of each.
+   * are written, and the collector would copy one such object for each event.
    */
   auditDetails(
     ownUrl: OwnUrl | undefined,

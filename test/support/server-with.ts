@@ -35,7 +35,7 @@ export const basic: readonly AnyPlugin[] = [database, stubDefinitions(), ...fhir
 export const withReadyKeys = async (plugins: readonly AnyPlugin[]): Promise<readonly AnyPlugin[]> => {
   if (!plugins.some(({ name }) => name === 'smart')) return plugins
   const { readySigningKeys } = await import('./ready-signing-keys.ts')
-  return plugins.flatMap((one) => (one === database ? [database, readySigningKeys] : [one]))
+  return plugins.flatMap((one) => (one.name === database.name ? [one, readySigningKeys] : [one]))
 }
 
 /** Starts a server on a new database of the chosen kind, unless the settings name one. The caller stops it. */

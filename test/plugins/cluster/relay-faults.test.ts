@@ -381,7 +381,7 @@ test('64 MB go up and come down in 20 MB of memory', async () => {
     let looked = 0
     for await (const chunk of request as AsyncIterable<Buffer>) {
       bytes += chunk.length
-      if (bytes - looked > 15 * MB) {
+      if (bytes - looked > 8 * MB) {
         looked = bytes
         most = Math.max(most, await used())
       }
