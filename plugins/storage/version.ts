@@ -29,10 +29,10 @@ export class StoredVersion {
   #length: number | undefined
   #textHead: readonly string[] | undefined
   #bytesHead: readonly string[] | undefined
+  /** What `#patients` and `#auditDetails` were made for. */
+  #ownUrl: OwnUrl | undefined
   #patients: readonly string[] | undefined
-  #patientsFor: OwnUrl | undefined
   #auditDetails: FactDetails | undefined
-  #auditDetailsFor: OwnUrl | undefined
   #presentation: object | undefined
   #presented: string | undefined
 
@@ -95,26 +95,29 @@ export class StoredVersion {
 
   /** The patients whose data it is. Computed once for each `ownUrl`. */
   patients(ownUrl: OwnUrl | undefined, of: (version: StoredVersion) => readonly string[]): readonly string[] {
-    if (this.#patients === undefined || this.#patientsFor !== ownUrl) {
-      this.#patients = of(this)
-      this.#patientsFor = ownUrl
-    }
+    this.#forgetOthersThan(ownUrl)
+    this.#patients ??= of(this)
     return this.#patients
   }
 
   /**
-   * What the audit trail gets of a read of this version. Made once for each `ownUrl`: events of reads wait in memory until they
-   * are written, and the collector would copy one such object for each event.
+   * Returns what the audit trail gets of a read of this version. It is made once for each `ownUrl`: events of reads wait in memory
+   * until they are written, and the collector would copy one such object for each event.
    */
   auditDetails(
     ownUrl: OwnUrl | undefined,
     make: (version: StoredVersion, ownUrl: OwnUrl | undefined) => FactDetails,
   ): FactDetails {
-    if (this.#auditDetails === undefined || this.#auditDetailsFor !== ownUrl) {
-      this.#auditDetails = make(this, ownUrl)
-      this.#auditDetailsFor = ownUrl
-    }
+    this.#forgetOthersThan(ownUrl)
+    this.#auditDetails ??= make(this, ownUrl)
     return this.#auditDetails
+  }
+
+  #forgetOthersThan(ownUrl: OwnUrl | undefined): void {
+    if (this.#ownUrl === ownUrl) return
+    this.#ownUrl = ownUrl
+    this.#patients = undefined
+    this.#auditDetails = undefined
   }
 
   /** Whether the bytes are gzip, so that they can be sent unchanged to a client that accepts it. */

@@ -1,6 +1,6 @@
 /**
- * A cache for npm that has what the usual cache has, and temporary files in a folder of the test. npm unpacks there what it installs
- * from a file, and making files on a disk is a third of the time of an installation.
+ * Gives npm a cache that has what the usual cache has, but keeps temporary files in a folder of the test. npm unpacks there what it
+ * installs from a file, and making files on a disk is a third of the time of an installation.
  */
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs'
 import { homedir } from 'node:os'

@@ -31,7 +31,7 @@ export interface TestServerOptions extends Partial<Omit<KernelOptions, 'log'>> {
 /** Database, FHIR and probes with the R4 definitions that most tests need. */
 export const basic: readonly AnyPlugin[] = [database, stubDefinitions(), ...fhirPlugins, probes]
 
-/** Where `smart` is among the plugins, it need not make its keys: they are stored before it starts. */
+/** Adds a plugin that stores signing keys before `smart` starts, so that `smart` makes none. Plugins without `smart` stay as they are. */
 export const withReadyKeys = async (plugins: readonly AnyPlugin[]): Promise<readonly AnyPlugin[]> => {
   if (!plugins.some(({ name }) => name === 'smart')) return plugins
   const { readySigningKeys } = await import('./ready-signing-keys.ts')

@@ -15,15 +15,19 @@ const writeIndexed = sql(
   'search.caseless-write',
   "INSERT INTO search_setting (name, value) VALUES ('caseless', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
 )
+/** Columns that hold systems of codes, by table. */
 const PLACES = [
-  ['ix_token', 'sys'],
-  ['ix_comp', 'sys'],
-  ['ix_comp', 'sys2'],
+  {
+    table: 'ix_token',
+    columns: ['sys'],
+    readAnyRow: sql('search.caseless-any-token', 'SELECT 1 AS found FROM ix_token LIMIT 1'),
+  },
+  {
+    table: 'ix_comp',
+    columns: ['sys', 'sys2'],
+    readAnyRow: sql('search.caseless-any-comp', 'SELECT 1 AS found FROM ix_comp LIMIT 1'),
+  },
 ] as const
-const readAnyRow = {
-  ix_token: sql('search.caseless-any-token', 'SELECT 1 AS found FROM ix_token LIMIT 1'),
-  ix_comp: sql('search.caseless-any-comp', 'SELECT 1 AS found FROM ix_comp LIMIT 1'),
-}
 
 /** The column that a row's code belongs to; for contained resources, the column of the same parameter. */
 const columnOf = (param: number): number => {
@@ -52,16 +56,18 @@ export const settleCaseless = async (
     ...before.filter((one) => !systems.includes(one)),
   ].map(short)
   const columns = new Set<number>()
-  for (const [table, column] of PLACES) {
+  for (const { table, columns: systemColumns, readAnyRow } of PLACES) {
     // A new database has no rows: it need not start a thread to look through them.
-    if ((await database.get(readAnyRow[table], [])) === undefined) continue
-    const { text, params } =
-      q`SELECT DISTINCT x.param AS param FROM ${raw(table)} x WHERE ${isIn(`x.${column}`, changed)}`
-    const rows = await database.longQuery<{ param: number }>(
-      sql(`search.caseless-${table}-${column}-${params.length}`, text),
-      params,
-    )
-    for (const { param } of rows) columns.add(columnOf(param))
+    if ((await database.get(readAnyRow, [])) === undefined) continue
+    for (const column of systemColumns) {
+      const { text, params } =
+        q`SELECT DISTINCT x.param AS param FROM ${raw(table)} x WHERE ${isIn(`x.${column}`, changed)}`
+      const rows = await database.longQuery<{ param: number }>(
+        sql(`search.caseless-${table}-${column}-${params.length}`, text),
+        params,
+      )
+      for (const { param } of rows) columns.add(columnOf(param))
+    }
   }
   await database.transact(async (transaction) => {
     for (const code of columns) await transaction.run(setBackfilledTo, [DIRTY, code])

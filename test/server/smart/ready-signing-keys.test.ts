@@ -1,4 +1,4 @@
-/** Servers of tests find their signing keys in the database: making two takes as long as ten starts. */
+/** Servers of tests find their signing keys in the database: making a key takes a tenth of a second of CPU time. */
 // database: memory
 import { createPublicKey } from 'node:crypto'
 import { calculateJwkThumbprint, type JWK } from 'jose'

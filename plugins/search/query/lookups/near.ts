@@ -80,7 +80,7 @@ const circleLookup = (codes: readonly number[], circle: Circle): IndexLookup => 
   const width = widthOf(circle, angle)
   const [west, east] = [Math.floor(longitude - width), Math.floor(longitude + width)]
   // A circle to or across the date line is not one range of longitudes, so this condition is omitted.
-  if (west >= -180 && longitude + width < 180) rows.push(q`x.sys >= ${west} AND x.sys <= ${east}`)
+  if (west >= -180 && east < 180) rows.push(q`x.sys >= ${west} AND x.sys <= ${east}`)
   const down = q`sin((x.lo - ${latitude}) * ${RADIANS / 2})`
   const across = q`sin((x.lo2 - ${longitude}) * ${RADIANS / 2})`
   const distance = q`${down} * ${down} + ${Math.cos(latitude * RADIANS)} * cos(x.lo * ${RADIANS}) * ${across} * ${across}`
