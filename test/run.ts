@@ -7,9 +7,9 @@
  * enough: `// database: sqlite, …` or `// database: sqlite and postgres, …`. `memory` is SQLite without the file, and runs the
  * same code but for what is listed in CONTRIBUTING.md under "Kinds of database in tests". Files that test one of these say
  * `// memory: …`, and run on it with `--kinds each`; with `--kinds all` the others run there, too.
- * Files share processes, but for those of the command line, which start processes themselves, and those that say in a comment
- * why they cannot: `// process: its own, …`. Those that wait for most of their time say for what, `// waits: …`, and run beside
- * two others from the start. One that fails among others is run again alone, and that counts.
+ * Files share processes, but for those that say in a comment why they cannot: `// process: its own, …`. Those that wait for most
+ * of their time say for what, `// waits: …`, and run beside two others from the start. One that fails among others is run again
+ * alone, and that counts.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -72,7 +72,7 @@ interface Planned extends Run {
 
 const plan = (file: string): Planned[] => {
   const text = readFileSync(join(root, file), 'utf8')
-  const isAlone = file.startsWith(join('test', 'cli')) || /^\/\/ process: its own/m.test(text)
+  const isAlone = /^\/\/ process: its own/m.test(text)
   const waits = /^\/\/ waits: /m.test(text)
   if (!file.startsWith(join('test', 'server'))) return [{ file, kind: undefined, isAlone, waits }]
   return kindsOfFile(text, kinds).map((kind) => ({ file, kind, isAlone, waits }))
