@@ -18,7 +18,14 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { type Outcome, type Run, runAlone, type SharedProcess, startSharedProcess } from './support/file-runner.ts'
+import {
+  FLAGS,
+  type Outcome,
+  type Run,
+  runAlone,
+  type SharedProcess,
+  startSharedProcess,
+} from './support/file-runner.ts'
 import { idleCores } from './support/idle-cpu.ts'
 import { kindsOfFile } from './support/kinds-of-file.ts'
 
@@ -139,9 +146,9 @@ const work = async (take: Take): Promise<void> => {
   await Promise.all(endings)
 }
 
-/** Runs a program of test/support that saves the test files time. */
-const prepare = async (program: string): Promise<void> => {
-  const child = spawn(process.execPath, [join('test', 'support', program)], {
+/** Runs a program of test/support that saves the test files time, with the given arguments of Node. */
+const prepare = async (program: string, args: readonly string[] = []): Promise<void> => {
+  const child = spawn(process.execPath, [...args, join('test', 'support', program)], {
     cwd: root,
     env: environment,
     stdio: 'inherit',
@@ -150,7 +157,7 @@ const prepare = async (program: string): Promise<void> => {
   if (status !== 0) console.log(`${program} failed, so the tests take longer`)
 }
 if (planned.length > FEW && environment.NODE_COMPILE_CACHE !== undefined)
-  await Promise.all(['bundle-programs.ts', 'compile-ahead.ts'].map(prepare))
+  await Promise.all([prepare('bundle-programs.ts'), prepare('compile-ahead.ts', FLAGS)])
 const next: Take = async () => queue.shift() ?? waiting.shift()
 let looking: ReturnType<Take> = Promise.resolve(undefined)
 /** One looks at a time, so that two do not take a file each for the same idle core. */

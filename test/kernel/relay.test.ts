@@ -1,4 +1,5 @@
 /** The hook `relay`: asked behind `admit` and before the body is parsed, of routes that say so; it may take the body. */
+// process: its own, because the collections that it asks for take longer the more others have left in memory
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request as send } from 'node:http'
 import type { AddressInfo } from 'node:net'

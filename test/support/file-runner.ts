@@ -21,7 +21,8 @@ const HEAP =
 // V8 compiles a function with TurboFan after 3,000 calls. Of what tests call as often most is not called often enough to save the
 // time of compiling it, which was a tenth of all.
 const COMPILER = Number.parseInt(process.versions.node, 10) >= 24 ? ['--invocation-count-for-turbofan=40000'] : []
-const FLAGS = [...HEAP, ...COMPILER, '--import', RESOLVE_SOURCES]
+/** Arguments of Node for processes of tests. The compile cache of one set of V8's options is none for another set. */
+export const FLAGS = [...HEAP, ...COMPILER, '--import', RESOLVE_SOURCES]
 
 /** One run of a file on one kind of database; `kind` is undefined where the file chooses itself. */
 export interface Run {

@@ -1,4 +1,5 @@
 /** A primary, or a client, that goes away in the middle of a request that a replica sends on: nothing is sent twice. */
+// process: its own, because the collections that it asks for take longer the more others have left in memory
 import { once } from 'node:events'
 import { type IncomingMessage, request as send } from 'node:http'
 import { createServer as createTcpServer, type Socket } from 'node:net'
