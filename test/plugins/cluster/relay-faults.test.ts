@@ -155,7 +155,10 @@ const failing = (times: number, isSent = false) => {
         start()
       }
       if (tried <= times) handler.onResponseError?.(given, new Error('lost'))
-      else handler.onResponseStart?.(given, 201, {})
+      else {
+        start()
+        handler.onResponseStart?.(given, 201, {})
+      }
       return true
     },
   } as unknown as Pick<Dispatcher, 'dispatch'>
@@ -189,7 +192,7 @@ test('an answer that nobody takes any more ends the connection that it comes ove
   const { ask, started } = failing(0)
   const { body } = await ask()
   body.destroy()
-  assert.equal(started, ['aborted'])
+  assert.equal(started, ['started', 'aborted'])
 })
 
 test('a primary that accepts and is silent is unknown after its time; one that takes no connection is away', async () => {
