@@ -1,5 +1,5 @@
 /**
- * Runs the test files, two at a time and one of those that wait, up to five while processors are idle, and closes with
+ * Runs the test files, two at a time and one of those that wait, up to six while processors are idle, and closes with
  * `N passed, N failed`.
  * Arguments choose files by a part of their path: `npm test -- server/crud`. Files in test/server run on a SQLite file, or on
  * the kinds of database that they name with the reason: `// npm test: postgres, …`, `// npm test: sqlite and postgres, …`. With
@@ -170,7 +170,7 @@ const nextWhileIdle: Take = () => {
 }
 const nextOfWaiting: Take = async () => waiting.shift() ?? nextWhileIdle()
 // Not more: a server that gets no processor for four seconds loses its lease, and answers 503.
-const further = planned.length > CORES ? [nextOfWaiting, nextWhileIdle, nextWhileIdle] : []
+const further = planned.length > CORES ? [nextOfWaiting, nextWhileIdle, nextWhileIdle, nextWhileIdle] : []
 await Promise.all([...Array.from({ length: CORES }, () => next), ...further].map(work))
 const sum = (key: 'passed' | 'failed'): number => outcomes.reduce((total, outcome) => total + outcome[key], 0)
 if (files.length === 0) console.log('no test file matches')

@@ -13,14 +13,18 @@ const REPORT_CPU = new URL('./report-cpu.ts', import.meta.url).href
 const END_OF_FILE = '\u0004'
 const RESOLVE_SOURCES = new URL('./resolve-sources.ts', import.meta.url).href
 // Where there is memory, V8 collects less often: tests make many servers, and a tenth of their time would go into collecting the
-// young generation, a twentieth into marking the old one. Processes take up to 1.6 GB, and up to five run at once.
+// young generation, a twentieth into marking the old one. Processes take up to 1.6 GB, and up to six run at once.
 const HEAP =
   totalmem() >= 16 * 1024 ** 3
     ? ['--max-semi-space-size=128', '--min-semi-space-size=64', '--initial-old-space-size=1024']
     : ['--max-semi-space-size=32', '--min-semi-space-size=16']
 // V8 compiles a function with TurboFan after 3,000 calls. Of what tests call as often most is not called often enough to save the
-// time of compiling it, which was a tenth of all.
-const COMPILER = Number.parseInt(process.versions.node, 10) >= 24 ? ['--invocation-count-for-turbofan=40000'] : []
+// time of compiling it, which was a tenth of all. Functions are compiled when their module is, not when they are called first: so
+// the compile cache has them, and no other process compiles them.
+const COMPILER = [
+  '--no-lazy',
+  ...(Number.parseInt(process.versions.node, 10) >= 24 ? ['--invocation-count-for-turbofan=40000'] : []),
+]
 /** Arguments of Node for processes of tests. The compile cache of one set of V8's options is none for another set. */
 export const FLAGS = [...HEAP, ...COMPILER, '--import', RESOLVE_SOURCES]
 
