@@ -13,7 +13,7 @@ const REPORT_CPU = new URL('./report-cpu.ts', import.meta.url).href
 const END_OF_FILE = '\u0004'
 const RESOLVE_SOURCES = new URL('./resolve-sources.ts', import.meta.url).href
 // Where there is memory, V8 collects less often: tests make many servers, and a tenth of their time would go into collecting the
-// young generation, a twentieth into marking the old one. Processes take up to 1.6 GB, and up to six run at once.
+// young generation, a twentieth into marking the old one. Processes take up to 1.3 GB, and up to six run at once.
 const HEAP =
   totalmem() >= 16 * 1024 ** 3
     ? ['--max-semi-space-size=128', '--min-semi-space-size=64', '--initial-old-space-size=1024']
