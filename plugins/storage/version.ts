@@ -29,7 +29,7 @@ export class StoredVersion {
   #length: number | undefined
   #textHead: readonly string[] | undefined
   #bytesHead: readonly string[] | undefined
-  /** What `#patients` and `#auditDetails` were made for. */
+  /** `#patients` and `#auditDetails` were made for this URL. */
   #ownUrl: OwnUrl | undefined
   #patients: readonly string[] | undefined
   #auditDetails: FactDetails | undefined

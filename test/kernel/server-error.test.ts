@@ -14,6 +14,14 @@ test('an error of a table is a ServerError, and not an error of every class that
   assert.ok(settings instanceof SettingsInvalid && settings instanceof ServerError)
 })
 
+test('a copy has the stack of the error that it copies, and errors that are made later have their own', () => {
+  const full = Full()
+  const made = /server-error\.test\.ts/
+  assert.match(full.stack ?? '', made)
+  assert.is(full.with({ headers: { 'retry-after': '1' } }).stack, full.stack)
+  assert.match(new Error('later').stack ?? '', made)
+})
+
 for (const other of [undefined, null, 'text', {}, new Error('no broker'), { ...Full() }])
   test(`what is no ServerError is answered with 500: ${JSON.stringify(other)}`, () => {
     assert.not.ok(isServerError(other))

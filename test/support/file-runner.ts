@@ -12,20 +12,23 @@ const TEST_PROCESS = fileURLToPath(new URL('./test-process.ts', import.meta.url)
 const REPORT_CPU = new URL('./report-cpu.ts', import.meta.url).href
 const END_OF_FILE = '\u0004'
 const RESOLVE_SOURCES = new URL('./resolve-sources.ts', import.meta.url).href
-// Where there is memory, V8 collects less often: tests make many servers, and a tenth of their time would go into collecting the
-// young generation, a twentieth into marking the old one. Processes take up to 1.3 GB, and up to six run at once.
+// V8 collects less often where the machine has memory for it: tests make many servers, and collecting the young generation would
+// take a tenth of their time, marking the old one a twentieth. Processes take up to 1.3 GB, and up to six run at once.
 const HEAP =
   totalmem() >= 16 * 1024 ** 3
     ? ['--max-semi-space-size=128', '--min-semi-space-size=64', '--initial-old-space-size=1024']
     : ['--max-semi-space-size=32', '--min-semi-space-size=16']
-// V8 compiles a function with TurboFan after 3,000 calls. Of what tests call as often most is not called often enough to save the
-// time of compiling it, which was a tenth of all. Functions are compiled when their module is, not when they are called first: so
-// the compile cache has them, and no other process compiles them.
+// V8 compiles a function with TurboFan after 3,000 calls by default. That took a tenth of the time of tests, and tests call few
+// functions often enough to get the time back. Without lazy compilation V8 compiles functions together with their module, so the
+// compile cache holds them and further processes do not compile them again.
 const COMPILER = [
   '--no-lazy',
   ...(Number.parseInt(process.versions.node, 10) >= 24 ? ['--invocation-count-for-turbofan=40000'] : []),
 ]
-/** Arguments of Node for processes of tests. The compile cache of one set of V8's options is none for another set. */
+/**
+ * Arguments of Node for processes of tests. V8 rejects what was compiled with other options, so what fills the compile cache needs
+ * them, too.
+ */
 export const FLAGS = [...HEAP, ...COMPILER, '--import', RESOLVE_SOURCES]
 
 /** One run of a file on one kind of database; `kind` is undefined where the file chooses itself. */
