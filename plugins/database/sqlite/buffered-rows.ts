@@ -122,10 +122,15 @@ export class BufferedRows {
     this.#textsOf.length = rows
   }
 
-  /** The values and texts after a length. */
-  behind({ rows, texts }: BufferedLength): { readonly values: Float64Array; readonly texts: readonly string[] } {
+  /** The values after a length. */
+  valuesBehind({ rows }: BufferedLength): Float64Array {
     const { width } = this.insert
-    return { values: this.#values.subarray(rows * width, this.rows * width), texts: this.#texts.slice(texts) }
+    return this.#values.subarray(rows * width, this.rows * width)
+  }
+
+  /** Adds the texts after a length to a list. */
+  addTextsBehind({ texts }: BufferedLength, list: string[]): void {
+    for (let at = texts; at < this.#texts.length; at += 1) list.push(this.#texts[at] as string)
   }
 
   /**

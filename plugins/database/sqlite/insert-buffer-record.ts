@@ -10,36 +10,52 @@ import { type BufferedRows, toPlain } from './buffered-rows.ts'
 
 const BYTES = Float64Array.BYTES_PER_ELEMENT
 
+const FIRST_FLOATS = 1_024
+/** Floats of the memory that is used again; that of a larger record is given back. */
+const MOST_FLOATS = 65_536
+
 /**
- * Encodes the rows that are not persisted yet. `numberOf` gives the number of an insert in the table `backlog_insert`.
+ * Encodes the rows that are not persisted yet; undefined when there are none. `numberOf` gives the number of an insert in the
+ * table `backlog_insert`. The bytes are valid until the next call, which uses the same memory.
  */
-export const toRecord = (
+export type EncodeRecord = (
   kept: Iterable<BufferedRows>,
   numberOf: (rows: BufferedRows) => number,
-): Buffer | undefined => {
-  const parts: (Float64Array | readonly [number, number])[] = []
-  let texts: readonly string[] = []
-  let count = 0
-  for (const rows of kept) {
-    const fresh = rows.rows - rows.written.rows
-    if (fresh === 0) continue
-    const behind = rows.behind(rows.written)
-    parts.push([numberOf(rows), fresh], behind.values)
-    count += 2 + behind.values.length
-    if (behind.texts.length > 0) texts = texts.length === 0 ? behind.texts : [...texts, ...behind.texts]
+) => Buffer | undefined
+
+export const createRecordEncoder = (): EncodeRecord => {
+  let floats = new Float64Array(FIRST_FLOATS)
+
+  return (kept, numberOf) => {
+    const fresh: BufferedRows[] = []
+    let count = 0
+    for (const rows of kept) {
+      const added = rows.rows - rows.written.rows
+      if (added === 0) continue
+      fresh.push(rows)
+      count += 2 + added * rows.insert.width
+    }
+    if (count === 0) return undefined
+    const texts: string[] = []
+    for (const rows of fresh) rows.addTextsBehind(rows.written, texts)
+    const json = JSON.stringify(texts)
+    const bytesOfJson = Buffer.byteLength(json)
+    const size = 1 + count + Math.ceil(bytesOfJson / BYTES)
+    const numbers = size <= floats.length ? floats : new Float64Array(2 * size)
+    if (numbers.length <= MOST_FLOATS) floats = numbers
+    numbers[0] = count
+    let at = 1
+    for (const rows of fresh) {
+      const values = rows.valuesBehind(rows.written)
+      numbers[at] = numberOf(rows)
+      numbers[at + 1] = rows.rows - rows.written.rows
+      numbers.set(values, at + 2)
+      at += 2 + values.length
+    }
+    const bytes = Buffer.from(numbers.buffer, 0, (1 + count) * BYTES + bytesOfJson)
+    bytes.write(json, (1 + count) * BYTES)
+    return bytes
   }
-  if (count === 0) return undefined
-  const json = Buffer.from(JSON.stringify(texts))
-  const numbers = new Float64Array(1 + count + Math.ceil(json.length / BYTES))
-  numbers[0] = count
-  let at = 1
-  for (const part of parts) {
-    numbers.set(part, at)
-    at += part.length
-  }
-  const bytes = Buffer.from(numbers.buffer, 0, (1 + count) * BYTES + json.length)
-  bytes.set(json, (1 + count) * BYTES)
-  return bytes
 }
 
 /**

@@ -10,17 +10,23 @@ import type BetterSqlite from 'better-sqlite3'
 import { type DeferredInsert, insertImmediately, type Sql, type SqlParam, type SqlScalar } from '../contract.ts'
 import { type BufferedLength, BufferedRows } from './buffered-rows.ts'
 import { createBufferedTables } from './buffered-tables.ts'
-import { toRecord } from './insert-buffer-record.ts'
+import { createRecordEncoder } from './insert-buffer-record.ts'
 import { ADD_INSERT, ADD_ROWS, CLEAR_ROWS, FIND_INSERT } from './insert-buffer-tables.ts'
 import type { PreparedStatements } from './statements.ts'
 
 type Kept = Map<DeferredInsert, BufferedRows>
 
+/** The rows of one insert at some time, and how much of them was persisted. */
+interface MarkedLength {
+  readonly kept: BufferedLength
+  readonly written: BufferedLength
+}
+
 /** A state of the insert buffer, to which a transaction or savepoint is rolled back. */
 export interface InsertBufferSavepoint {
   readonly kept: Kept
-  /** For each insert of that time: the length of its rows, and how much of it was persisted. */
-  readonly lengths: readonly { readonly kept: BufferedLength; readonly written: BufferedLength }[]
+  /** For each insert of that time, in insertion order. */
+  readonly lengths: readonly MarkedLength[]
   readonly rows: number
   readonly hasSpilled: boolean
 }
@@ -87,6 +93,7 @@ export const createInsertBuffer = (
   const clear = handle.prepare(CLEAR_ROWS)
   const add = handle.prepare(ADD_ROWS)
   const numbers = createInsertNumbers(handle)
+  const encode = createRecordEncoder()
   const run = (statement: Sql, params: readonly SqlParam[]): void => void statements.of(statement).run(...params)
 
   let kept: Kept = new Map()
@@ -104,7 +111,7 @@ export const createInsertBuffer = (
   const persist = (): void => {
     unwritten = 0
     if (!isKept) return
-    const record = toRecord(kept.values(), numbers.of)
+    const record = encode(kept.values(), numbers.of)
     if (record === undefined) return
     add.run(record)
     for (const own of kept.values()) own.written = own.length
@@ -168,7 +175,8 @@ export const createInsertBuffer = (
       hasSpilled = false
     },
     mark() {
-      const lengths = Array.from(kept.values(), (own) => ({ kept: own.length, written: own.written }))
+      const lengths: MarkedLength[] = []
+      for (const own of kept.values()) lengths.push({ kept: own.length, written: own.written })
       return { kept, lengths, rows, hasSpilled }
     },
     restore(mark) {
