@@ -37,18 +37,20 @@ export default definePlugin({
     const sampler = createAnonymousRefusalThrottle(audit.unattributed_per_second)
     const { reads, include_query: includeQuery, retention_days: retentionDays } = audit
     const intake = createIntake({ trail: trail.writer, queue, sampler, reads, includeQuery, clock })
-    const keeper = trail.keptBy({ queue, flush: intake.flush, retentionDays })
+    const { flush: write, queueCounts } = intake
+    const keeper = trail.keptBy({ queue, flush: write, queueCounts, retentionDays })
     hooks.onAudit.tap('append to the trail', intake.record)
     hooks.meter.tap('append refusals without an event', intake.used)
     optional(Fhir)?.ownsType('AuditEvent', 'is made by the server, of what happens', READ_AT)
     const verify = createVerifier(database, { key: audit.key, previousKeys: audit.previous_keys })
     const flush = async (): Promise<void> => {
-      await intake.flush()
+      await write()
       await trail.gather()
     }
     const finder = createAuditSearch(database, clock)
     provide(Trail, { flush, search: createTrailSearch(finder, flush) })
     routes(auditRoutes({ run, flush, finder, chain: keeper.chain, verify }))
-    return { start: keeper.start, stop: keeper.stop }
+    // What is prepared is stopped: requests are refused, and have events, before the start, which may wait for days.
+    return { prepare: async () => undefined, start: keeper.start, stop: keeper.stop }
   },
 })

@@ -107,8 +107,15 @@ export interface CommitParticipant<T> {
  */
 export type Outcome = 'committed' | 'undone' | 'unknown'
 
+/** Runs statements one after the other. */
+export interface StatementRunner {
+  get<R>(statement: Sql, params: readonly SqlParam[]): MaybePromise<R | undefined>
+  /** Runs a statement without a result. PostgreSQL may send it together with later ones, at the latest with COMMIT. */
+  run(statement: Sql, params: readonly SqlParam[]): MaybePromise<void>
+}
+
 /** One open transaction. A statement sees the effects of earlier ones of the same transaction. */
-export interface Transaction {
+export interface Transaction extends StatementRunner {
   /** Registers an item for the time before COMMIT. It is discarded if the transaction is rolled back. */
   beforeCommit<T>(participant: CommitParticipant<T>, item: T): void
   /**
@@ -136,10 +143,7 @@ export interface Transaction {
    * `last`: the last parameter of all these rows, which is then left out of `params`.
    */
   insertDeferred(insert: DeferredInsert, params: readonly SqlScalar[], last?: SqlScalar): MaybePromise<void>
-  get<R>(statement: Sql, params: readonly SqlParam[]): MaybePromise<R | undefined>
   all<R>(statement: Sql, params: readonly SqlParam[]): MaybePromise<R[]>
-  /** Runs a statement without a result. PostgreSQL may send it together with later ones, at the latest with COMMIT. */
-  run(statement: Sql, params: readonly SqlParam[]): MaybePromise<void>
   /**
    * Takes the lock of this name until the end of this transaction, so that no other transaction of any process gets
    * past here; with `isShared` others that share it do. SQLite has one writer and never waits. When the lock cannot be had in time it fails with an error for
@@ -245,6 +249,11 @@ export interface Database {
    * is started. Throws what the file or the server does not allow.
    */
   readOnly<T>(work: (reader: ThreadReader) => Promise<T>): Promise<T>
+  /**
+   * Runs statements on a session of their own, each of which commits by itself: for rows that a server leaves to the one
+   * that writes. Works before the database is started, on PostgreSQL; rejects where the database is a file or in memory.
+   */
+  beside<T>(work: (session: StatementRunner) => Promise<T>): Promise<T>
   /**
    * Runs `work` in a transaction and resolves after COMMIT returned. When `work` throws, only its own statements are
    * rolled back, even where several transactions share a commit. `work` may run again, so it must have no effect

@@ -17,6 +17,7 @@ import { openReadOnly } from './open-read-only.ts'
 import type { LeaseOptions } from './opening.ts'
 import { pinsMigration } from './pins-migration.ts'
 import * as postgresErrors from './postgres/errors.ts'
+import { runBeside } from './run-beside.ts'
 import { cacheSizesOf } from './sqlite/cache-size.ts'
 import { insertBufferMigration } from './sqlite/insert-buffer-tables.ts'
 
@@ -56,7 +57,8 @@ export const makeDatabasePlugin = ({
       checkPlace(database)
       const isReader = serves && isReplica(cluster)
       const readOnly: Database['readOnly'] = (work) => openReadOnly(database, log, work)
-      const late = createLazyDatabase({ kind: database.kind, isReader, readOnly })
+      const beside: Database['beside'] = (work) => runBeside(database, log, work)
+      const late = createLazyDatabase({ kind: database.kind, isReader, readOnly, beside })
       provide(Database, late.database)
       const feed = createFeedHub(log)
       provide(ChangeFeed, feed.feed)

@@ -14,12 +14,13 @@ export interface LazyDatabase {
   close(): Promise<void>
 }
 
-/** `readOnly` opens the database read-only, also before the start. */
+/** `readOnly` opens the database read-only, and `beside` a session of its own, also before the start. */
 export const createLazyDatabase = ({
   kind,
   isReader,
   readOnly,
-}: Pick<Database, 'kind' | 'isReader' | 'readOnly'>): LazyDatabase => {
+  beside,
+}: Pick<Database, 'kind' | 'isReader' | 'readOnly' | 'beside'>): LazyDatabase => {
   let opened: Opened | undefined
   const behind = (): Opened['database'] => {
     if (opened === undefined) throw DatabaseUnavailable()
@@ -34,6 +35,7 @@ export const createLazyDatabase = ({
       longQuery: async (statement, params, signal) => behind().longQuery(statement, params, signal),
       threadReaderLocation: () => behind().threadReaderLocation(),
       readOnly,
+      beside,
       // Returns the promise itself: an async function around it would take three more microtasks per change.
       transact: (work, options) =>
         opened === undefined ? Promise.reject(DatabaseUnavailable()) : opened.database.transact(work, options),

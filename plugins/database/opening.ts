@@ -48,7 +48,7 @@ export interface OpenOptions {
 
 /** An open database, with operations that only this plugin uses. */
 export interface Opened {
-  readonly database: Omit<Database, 'readOnly' | 'isReader' | 'checkLease'>
+  readonly database: Omit<Database, 'readOnly' | 'beside' | 'isReader' | 'checkLease'>
   /** Runs one small query; throws or returns false when the database cannot be used. */
   check(signal: AbortSignal): Promise<boolean>
   /** False once the database file was removed or replaced. */

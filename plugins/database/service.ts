@@ -18,6 +18,7 @@ export {
   type Sql,
   type SqlParam,
   type SqlScalar,
+  type StatementRunner,
   sql,
   type ThreadReader,
   type ThreadReaderLocation,

@@ -10,6 +10,7 @@ import { createTrail, type Trail } from '../trail/trail.ts'
 import { createInboxMaintenance } from './inbox-maintenance.ts'
 import { createInboxMover } from './inbox-mover.ts'
 import { createInboxWriter } from './inbox-writer.ts'
+import { createLeaveBeside } from './leave-beside.ts'
 
 export interface EventPlaceParts extends Pick<Host, 'busy' | 'clock' | 'random' | 'log'> {
   readonly database: Database
@@ -20,6 +21,8 @@ export interface Kept {
   readonly queue: EventQueue
   /** Writes the queued events. */
   readonly flush: () => Promise<void>
+  /** Queues the counts of refusals without events. */
+  readonly queueCounts: () => void
   readonly retentionDays: number | undefined
 }
 
@@ -31,12 +34,13 @@ export interface EventPlace {
 }
 
 export const createPlace = ({ database, keys, busy, clock, random, log }: EventPlaceParts): EventPlace => {
+  const leaveBeside = createLeaveBeside({ database, keys, random })
   if (database.isReader) {
     const inbox = createInboxWriter({ database, keys, server: random.id() })
     const onWait = (): void => busy('waiting for the catalog of the primary')
     return {
       writer: inbox,
-      keptBy: ({ queue, flush }) => createInboxMaintenance({ database, inbox, queue, flush, onWait, clock, log }),
+      keptBy: (kept) => createInboxMaintenance({ ...kept, database, inbox, leaveBeside, onWait, clock, log }),
       gather: async () => undefined,
     }
   }
@@ -60,6 +64,7 @@ export const createPlace = ({ database, keys, busy, clock, random, log }: EventP
         blocks,
         inbox,
         leave: isShared ? leave : undefined,
+        leaveBeside: isShared ? leaveBeside : undefined,
         clock,
         log,
       }),

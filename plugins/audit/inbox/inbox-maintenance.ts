@@ -1,7 +1,8 @@
 /** Records the start and stop of a server that only reads; other events go through its inbox writer. */
 import { type Clock, every, type Logger, type Repeating } from '../../../kernel/index.ts'
 import type { Database } from '../../database/service.ts'
-import { closeQueue } from '../intake/close-queue.ts'
+import type { TrailEvent } from '../event.ts'
+import { closeEarlyQueue, closeQueue } from '../intake/close-queue.ts'
 import type { EventQueue } from '../intake/queue.ts'
 import { type HeadRow, readHead } from '../tables.ts'
 import type { TrailMaintenance } from '../trail/maintenance.ts'
@@ -15,13 +16,17 @@ export interface InboxMaintenanceParts {
   readonly queue: Pick<EventQueue, 'open' | 'close' | 'leave' | 'waiting'>
   /** Writes the queued events. */
   readonly flush: () => Promise<void>
+  /** Queues the counts of refusals without events. */
+  readonly queueCounts: () => void
+  /** Leaves events in the inbox before the database is open. */
+  readonly leaveBeside: (events: readonly TrailEvent[]) => Promise<void>
   readonly onWait: () => void
   readonly clock: Clock
   readonly log: Logger
 }
 
 export const createInboxMaintenance = (parts: InboxMaintenanceParts): TrailMaintenance => {
-  const { database, inbox, queue, flush, onWait, clock, log } = parts
+  const { database, inbox, queue, flush, queueCounts, onWait, clock, log } = parts
   let hourly: Repeating | undefined
   let isOpen = false
   const onError = (error: unknown): void => log.warn({ err: error }, 'the inbox of the audit trail cannot be written')
@@ -34,9 +39,9 @@ export const createInboxMaintenance = (parts: InboxMaintenanceParts): TrailMaint
       hourly = every(clock, HOUR_MS, () => inbox.touch(clock.now()), onError)
     },
     async stop() {
-      if (!isOpen) return
+      if (!isOpen) return closeEarlyQueue({ queue, queueCounts, elsewhere: parts.leaveBeside, log })
       await hourly?.stop()
-      await closeQueue({ queue, flush, log })
+      await closeQueue({ queue, queueCounts, flush, log })
       await inbox.write([{ at: clock.now(), kind: 'stop', status: 200 }])
     },
     async chain() {

@@ -3,7 +3,13 @@
  * writes moves them into it. Rows are written one after the other, each with the next number: one whose outcome is not known
  * is written again as it was, so that no number is left out and none is there twice.
  */
-import { type Database, whenStored } from '../../database/service.ts'
+import {
+  type Database,
+  type MaybePromise,
+  type StatementRunner,
+  type TransactOptions,
+  whenStored,
+} from '../../database/service.ts'
 import { encodeBatch, eventsOf } from '../batch.ts'
 import type { ChainKey, KeyRing } from '../chain/key.ts'
 import { sealInbox } from '../chain/seals.ts'
@@ -20,8 +26,13 @@ export interface InboxWriter extends Trail {
   touch(now: number): Promise<void>
 }
 
+/** What it needs of a database. */
+export interface InboxDatabase extends Pick<Database, 'get'> {
+  transact<T>(work: (on: StatementRunner) => MaybePromise<T>, options?: TransactOptions): Promise<T>
+}
+
 export interface InboxWriterParts {
-  readonly database: Database
+  readonly database: InboxDatabase
   readonly keys: KeyRing
   /** Id of this process. */
   readonly server: string

@@ -30,6 +30,8 @@ export interface Intake {
   used(usage: Usage): void
   /** Resolves when everything recorded before is written. */
   flush(): Promise<void>
+  /** Queues what is only counted yet: at a stop, after which nothing is recorded. */
+  queueCounts(): void
 }
 
 export interface IntakeParts {
@@ -46,21 +48,28 @@ export const createIntake = ({ trail, queue, sampler, reads, includeQuery, clock
   const recorded = new WeakSet<RequestContext>()
   let isSummaryDue = false
 
-  const summarise = (): void => {
-    for (const [status, number] of sampler.take()) queue.push({ at: clock.now(), kind: 'sampled', status, number })
+  const queueCounts = (): void => {
+    const events: TrailEvent[] = []
+    for (const [status, number] of sampler.take()) events.push({ at: clock.now(), kind: 'sampled', status, number })
+    queue.pushCounts(events)
   }
-  const refuse = (request: RequestContext, status: number, event: () => TrailEvent): void => {
-    recorded.add(request)
-    if (request.caller.kind !== 'anonymous' || sampler.admits(clock.now(), status)) {
-      queue.push(event())
-      return
-    }
+  const summarise = (): void => {
+    if (queue.isFull) summariseSoon()
+    else queueCounts()
+  }
+  const summariseSoon = (): void => {
     if (isSummaryDue) return
     isSummaryDue = true
     clock.deadline(SUMMARY_MS).addEventListener('abort', () => {
       isSummaryDue = false
       summarise()
     })
+  }
+  /** Throws TrailBusy when the queue is full; then nothing is recorded. */
+  const refuse = (request: RequestContext, status: number, event: () => TrailEvent): void => {
+    if (request.caller.kind !== 'anonymous' || sampler.admits(clock.now(), status)) queue.push(event())
+    else summariseSoon()
+    recorded.add(request)
   }
 
   return {
@@ -78,11 +87,16 @@ export const createIntake = ({ trail, queue, sampler, reads, includeQuery, clock
     used({ request, status, relayed }) {
       // The server that answered has recorded its refusals.
       if (status < FIRST_REFUSAL || relayed === 'sent' || recorded.has(request)) return
-      refuse(request, status, () => eventOfRefusal(request, status))
+      if (!queue.isFull) return refuse(request, status, () => eventOfRefusal(request, status))
+      // The answer is given, so it cannot be refused for want of an event.
+      sampler.count(status)
+      summariseSoon()
     },
     async flush() {
+      if (queue.isFull) await queue.flush()
       summarise()
       await queue.flush()
     },
+    queueCounts,
   }
 }

@@ -2,7 +2,7 @@
  * The queue of events that no transaction waits for: those of reads and refusals. They are written together, at most
  * WINDOW_MS after their answer, in a transaction that does not wait for the disk. The queue waits for the disk once a
  * second, because doing so fifty times a second would slow down requests. No event is dropped: when the database
- * accepts none, the queue fills up, and then requests that have to be recorded are refused.
+ * accepts none, the queue fills up, and then requests that have to be recorded are refused, and refusals are counted.
  */
 import type { Clock, Logger } from '../../../kernel/index.ts'
 import { TrailBusy } from '../errors.ts'
@@ -25,6 +25,9 @@ export interface EventQueue {
   close(): void
   /** Queues an event. Throws TrailBusy when the queue is full. */
   push(event: TrailEvent): void
+  /** Queues events that count others, one for each status, also when the queue is full. */
+  pushCounts(events: readonly TrailEvent[]): void
+  readonly isFull: boolean
   /** Resolves when everything pushed before is written; rejects when it cannot be. */
   flush(): Promise<void>
   /** Writes what waits through `write`, not into the trail. */
@@ -109,6 +112,10 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
     if (waiting.length >= BATCH) start().catch(() => undefined)
     else if (waiting.length > 0) schedule(WINDOW_MS)
   }
+  const writeUnlessHeld = (): void => {
+    if (state !== 'early' && !isFailing && writing === undefined) writeSoon()
+  }
+  const isFull = (): boolean => waiting.length >= MAX_WAITING
   /**
    * Evaluates the details of an event now, because they hold bodies of resources in memory while the queue is not
    * written.
@@ -135,9 +142,17 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
     },
     push(event) {
       if (state === 'closed') return
-      if (waiting.length >= MAX_WAITING) throw TrailBusy().with({ headers: { 'retry-after': '1' } })
+      if (isFull()) throw TrailBusy().with({ headers: { 'retry-after': '1' } })
       waiting.push(waiting.length >= 2 * BATCH ? settled(event) : event)
-      if (state !== 'early' && !isFailing && writing === undefined) writeSoon()
+      writeUnlessHeld()
+    },
+    pushCounts(events) {
+      if (state === 'closed') return
+      waiting.push(...events)
+      writeUnlessHeld()
+    },
+    get isFull() {
+      return isFull()
     },
     async flush() {
       // The write in progress may have begun before the last event was queued, or before the database accepted any.

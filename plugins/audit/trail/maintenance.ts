@@ -9,7 +9,7 @@ import type { BlockWriter } from '../blocks/block-writer.ts'
 import type { KeyRing } from '../chain/key.ts'
 import type { TrailEvent } from '../event.ts'
 import type { InboxMover } from '../inbox/inbox-mover.ts'
-import { closeQueue } from '../intake/close-queue.ts'
+import { closeEarlyQueue, closeQueue } from '../intake/close-queue.ts'
 import type { EventQueue } from '../intake/queue.ts'
 import { type HeadRow, readHead } from '../tables.ts'
 import { openTrail } from './open.ts'
@@ -33,17 +33,22 @@ export interface TrailMaintenanceParts {
   readonly queue: Pick<EventQueue, 'open' | 'close' | 'leave' | 'waiting'>
   /** Writes the queued events. */
   readonly flush: () => Promise<void>
+  /** Queues the counts of refusals without events. */
+  readonly queueCounts: () => void
   /** Where other servers may leave events. */
   readonly inbox: InboxMover | undefined
   /** Leaves events there for the server that writes, where this one has lost the writer lease. */
   readonly leave: ((events: readonly TrailEvent[]) => Promise<void>) | undefined
+  /** Leaves them there before the database is open. */
+  readonly leaveBeside: ((events: readonly TrailEvent[]) => Promise<void>) | undefined
   readonly retentionDays: number | undefined
   readonly clock: Clock
   readonly log: Logger
 }
 
 export const createTrailMaintenance = (parts: TrailMaintenanceParts): TrailMaintenance => {
-  const { database, keys, trail, blocks, queue, flush, inbox, leave, retentionDays: days, clock, log } = parts
+  const { database, keys, trail, blocks, queue, flush, queueCounts, inbox, leave, clock, log } = parts
+  const { retentionDays: days } = parts
   let hourly: Repeating | undefined
   let isOpen = false
   let pruning: Promise<void> = Promise.resolve()
@@ -81,13 +86,13 @@ export const createTrailMaintenance = (parts: TrailMaintenanceParts): TrailMaint
       hourly = every(clock, HOUR_MS, eachHour, onError)
     },
     async stop() {
-      // A start that failed has recorded nothing.
-      if (!isOpen) return
+      // A start that failed, or still waits for the writer lease, has recorded nothing, but may have refused requests.
+      if (!isOpen) return closeEarlyQueue({ queue, queueCounts, elsewhere: parts.leaveBeside, log })
       await Promise.all([hourly?.stop(), inbox?.stop()])
       await Promise.all([pruning, blocks.stop()])
       const stop: TrailEvent = { at: clock.now(), kind: 'stop', status: 200 }
       const elsewhere = leave && ((events: readonly TrailEvent[]) => leave([...events, stop]))
-      if (!(await closeQueue({ queue, flush, elsewhere, log }))) return
+      if (!(await closeQueue({ queue, queueCounts, flush, elsewhere, log }))) return
       await trail.write([stop])
       await checkpoint()
     },
