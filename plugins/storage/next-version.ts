@@ -8,7 +8,6 @@ import type { VersionRow } from './tables.ts'
 import { StoredVersion } from './version.ts'
 import { DELETED, METHOD_SHIFT, type Method, VERSION_METHODS } from './version-flags.ts'
 import type { VersionStore } from './version-store.ts'
-import { toInstant } from './version-time.ts'
 
 const METHOD_OF: Readonly<Partial<Record<Interaction['kind'], Method>>> = {
   create: 'POST',
@@ -38,7 +37,7 @@ export const nextVersion = (
 ): StoredVersion => {
   const version = (previous?.version ?? 0) + 1
   const stamp = versionClock.next(previous?.versionTime)
-  const instant = toInstant(stamp)
+  const instant = versionClock.instant(stamp)
   const parts = findingsOf(content?.resource)?.parts
   // The text of a body that was compressed in parts is not built here: the version decompresses it if it is needed.
   const text = parts === undefined ? content?.template.fill(change.id, version, instant) : undefined

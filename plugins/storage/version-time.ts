@@ -7,6 +7,8 @@ import type { Clock } from '../../kernel/index.ts'
 export interface VersionClock {
   /** A time after all times given before and after `after`, the time of the previous version. */
   next(after?: number): number
+  /** `toInstant` of a version time, made once for the versions of the same millisecond. */
+  instant(versionTime: number): string
   /** Ends the current millisecond, and returns its last microsecond: all times given from now on are later. */
   endMillisecond(): number
 }
@@ -21,11 +23,21 @@ const WRITERS = 16
 export const createVersionClock = (clock: Clock, last: number, writer?: number): VersionClock => {
   let newest = last
   const place = writer === undefined ? undefined : writer % WRITERS
+  let millis = Number.NaN
+  let text = ''
   return {
     next(after = 0) {
       const least = Math.max(clock.now() * 1000, newest + 1, after + 1)
       newest = place === undefined ? least : least + ((place - (least % WRITERS) + WRITERS) % WRITERS)
       return newest
+    },
+    instant(versionTime) {
+      const own = toMillis(versionTime)
+      if (own !== millis) {
+        millis = own
+        text = toInstant(versionTime)
+      }
+      return text
     },
     endMillisecond() {
       newest = Math.floor(Math.max(clock.now() * 1000, newest) / 1000) * 1000 + 999

@@ -183,7 +183,7 @@ const takeBodies = (app: FastifyInstance, { bodyBytes, server }: RouteParts): vo
       else if (rawBinary.concerns(request)) {
         rawBinary.check(request, type)
         return give(read().then((bytes) => rawBinary.read(request, type, bytes, server().xml)))
-      } else readContentType(type)
+      } else if (readContentType(type) === 'json') return give(read())
       if (type !== undefined && isXmlType(type)) give(read().then((bytes) => server().xml.read(request.ctx, bytes)))
       else give(read())
     } catch (error) {

@@ -182,19 +182,20 @@ const performSeveral = async (
   return answer
 }
 
-/** Prepares a large version for an answer off the main thread, unless its stored bytes are sent. */
-const prepareAnswer = async (
+/** Prepares a large version for an answer off the main thread, unless its stored bytes are sent. Undefined for others. */
+const prepareAnswer = (
   { large, prepareVersions }: PerformChangeParts,
   view: View,
   { ctx, headers }: InteractionRequest,
   answer: Answer,
-): Promise<void> => {
+): Promise<unknown> | undefined => {
   const { shows, version, type, presentation } = answer
-  if (shows !== 'version' || version === undefined || type === undefined) return
+  if (shows !== 'version' || version === undefined || type === undefined) return undefined
   if (presentation !== undefined && isTransformed(presentation))
-    await prepareVersions(view, ctx, [version], presentation)
-  else if (large.concernsVersion(version) && !(version.gzip && acceptsGzip(headers['accept-encoding'])))
-    await version.decompress()
+    return prepareVersions(view, ctx, [version], presentation)
+  if (large.concernsVersion(version) && !(version.gzip && acceptsGzip(headers['accept-encoding'])))
+    return version.decompress()
+  return undefined
 }
 
 /** Performs a change in a transaction of its own. */
@@ -253,7 +254,8 @@ export const createPerformChange =
         const later = write.committed([changed])
         if (later !== undefined) await later
         const answer = prepared.answer(changed)
-        await prepareAnswer(parts, view, request, answer)
+        const shown = prepareAnswer(parts, view, request, answer)
+        if (shown !== undefined) await shown
         return answer
       })
     })
