@@ -12,7 +12,6 @@ export {
   Database,
   type DatabaseStatus,
   type DeferredInsert,
-  insertImmediately,
   type MaybePromise,
   type Outcome,
   type Sql,
@@ -37,6 +36,7 @@ export {
 } from './feed/change-feed.ts'
 export { createFreshRuns, type FreshRuns } from './feed/fresh-runs.ts'
 export { isNote, type Note, type Publication, type ResourceChange } from './feed/publication.ts'
+export { insertImmediately } from './insert-immediately.ts'
 export { isProcessGone, type OwnProcess, ownProcess } from './lease/own-process.ts'
 export { type Mark, readEpoch, readMark } from './mark.ts'
 export { isOutdated, outdatedWhere } from './outdated.ts'

@@ -4,8 +4,9 @@
  */
 
 import { BeforeCommitWork } from '../before-commit-work.ts'
-import { insertImmediately, type Sql, type SqlParam, sql, type Transaction } from '../contract.ts'
+import { type Sql, type SqlParam, sql, type Transaction } from '../contract.ts'
 import type { Publication } from '../feed/publication.ts'
+import { insertImmediately } from '../insert-immediately.ts'
 import { createBorrowedSession } from './borrowed-session.ts'
 import { createEnding, type Ending } from './ending.ts'
 import type { Fence } from './fence.ts'

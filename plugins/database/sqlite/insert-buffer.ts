@@ -7,7 +7,8 @@
  * committed yet; since nothing is changed or removed by the buffer, it never finds an outdated row.
  */
 import type BetterSqlite from 'better-sqlite3'
-import { type DeferredInsert, insertImmediately, type Sql, type SqlParam, type SqlScalar } from '../contract.ts'
+import type { DeferredInsert, Sql, SqlParam, SqlScalar } from '../contract.ts'
+import { insertImmediately } from '../insert-immediately.ts'
 import { type BufferedLength, BufferedRows } from './buffered-rows.ts'
 import { createBufferedTables } from './buffered-tables.ts'
 import { createRecordEncoder } from './insert-buffer-record.ts'
