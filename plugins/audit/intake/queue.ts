@@ -42,6 +42,22 @@ export interface EventQueueParts {
   readonly log: Logger
 }
 
+/**
+ * Evaluates the details of an event now, because they hold bodies of resources in memory while the queue is not
+ * written.
+ */
+const settled = (event: TrailEvent): TrailEvent => {
+  const patients = event.details?.patients?.()
+  const query = event.details?.query?.()
+  return {
+    ...event,
+    details: {
+      ...(patients !== undefined && { patients: () => patients }),
+      ...(query !== undefined && { query: () => query }),
+    },
+  }
+}
+
 export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQueue => {
   let waiting: TrailEvent[] = []
   let writing: Promise<void> | undefined
@@ -116,21 +132,6 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
     if (state !== 'early' && !isFailing && writing === undefined) writeSoon()
   }
   const isFull = (): boolean => waiting.length >= MAX_WAITING
-  /**
-   * Evaluates the details of an event now, because they hold bodies of resources in memory while the queue is not
-   * written.
-   */
-  const settled = (event: TrailEvent): TrailEvent => {
-    const patients = event.details?.patients?.()
-    const query = event.details?.query?.()
-    return {
-      ...event,
-      details: {
-        ...(patients !== undefined && { patients: () => patients }),
-        ...(query !== undefined && { query: () => query }),
-      },
-    }
-  }
 
   return {
     open() {
