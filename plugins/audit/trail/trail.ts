@@ -43,15 +43,30 @@ interface Remembered {
   readonly until: number
 }
 
+/**
+ * Events that are written together, apart from changes, and the newest attempt to do so. It is not in a WeakMap by the events:
+ * V8 takes the values of a WeakMap for alive until it collects the whole heap, and the row of an attempt holds all events.
+ */
+interface EventGroup {
+  readonly events: readonly TrailEvent[]
+  attempt: Attempt | undefined
+}
+
 /** One event of a change, or a group of other events. */
-type Left = TrailEvent | readonly TrailEvent[]
+type Left = TrailEvent | EventGroup
 
 /**
  * Rows that follow event number `seq`, in the order of registration. Changes that share a COMMIT also share batches.
  */
-const rowsBehind = (seq: number, all: readonly Left[]): readonly UnnumberedRow[] => batchesOf(all.flat(), seq)
+const rowsBehind = (seq: number, all: readonly Left[]): readonly UnnumberedRow[] => {
+  const events: TrailEvent[] = []
+  for (const one of all)
+    if (isGroup(one)) for (const event of one.events) events.push(event)
+    else events.push(one)
+  return batchesOf(events, seq)
+}
 
-const isList = (one: Left): one is readonly TrailEvent[] => Array.isArray(one)
+const isGroup = (one: Left): one is EventGroup => 'events' in one
 
 /** The cause is for the log only. */
 const refuse = (cause: unknown) => TrailUnavailable().with({ cause, headers: { 'retry-after': '1' } })
@@ -62,8 +77,6 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
   let toAsk = 0
   let next: SealedHead | undefined
   const lost = createLostAttempts()
-  /** The newest attempt to write a list of events. */
-  const attempts = new WeakMap<readonly TrailEvent[], Attempt>()
 
   /**
    * Whether the head still has the cached values. Not queried on PostgreSQL, where a conflict shows when the rows are
@@ -91,12 +104,8 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
   const withoutWritten = async (transaction: Transaction, events: readonly Left[]): Promise<readonly Left[]> => {
     const left: Left[] = []
     for (const one of events) {
-      if (!isList(one)) left.push(one)
-      else {
-        const missing = await lost.missing(transaction, one)
-        if (missing.length === one.length) left.push(one)
-        else left.push(...missing)
-      }
+      if (isGroup(one)) left.push(...(await lost.missing(transaction, one.events)))
+      else left.push(one)
     }
     return left
   }
@@ -113,7 +122,7 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
       const rows = rowsBehind(head.seq, isSound ? left : [alarm, ...left])
       next = await appendRows(transaction, keys.current, head, rows)
       const last = rows.at(-1)
-      if (last !== undefined) for (const one of events) if (isList(one)) attempts.set(one, last)
+      if (last !== undefined) for (const one of events) if (isGroup(one)) one.attempt = last
       await blocks.add(transaction, rows)
     },
     finished(committed) {
@@ -129,12 +138,12 @@ export const createTrail = ({ database, keys, blocks, clock, log }: TrailParts):
   return {
     append: (transaction, event) => transaction.beforeCommit(participant, event),
     async write(events, options) {
+      const group: EventGroup = { events, attempt: undefined }
       try {
-        await database.transact((transaction) => transaction.beforeCommit(participant, events), options)
+        await database.transact((transaction) => transaction.beforeCommit(participant, group), options)
         lost.forget(events)
       } catch (error) {
-        const attempt = attempts.get(events)
-        if (attempt !== undefined) lost.add(events, attempt)
+        if (group.attempt !== undefined) lost.add(events, group.attempt)
         throw error
       }
     },
