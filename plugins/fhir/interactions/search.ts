@@ -4,6 +4,7 @@ import type { MaybePromise } from '../../database/service.ts'
 import type { SearchScope } from '../../search/service.ts'
 import { detailsOfPage } from '../audit-details.ts'
 import type { BesideResources } from '../beside.ts'
+import { createCurrentInstant } from '../search/current-instant.ts'
 import { type SearchFastParts, searchFast } from '../search/fast-path.ts'
 import { type SearchPageParts, searchPage } from '../search/planned-search.ts'
 import type { SearchsetPage } from '../search/searchset-page.ts'
@@ -31,9 +32,13 @@ const searchLater = async (
   fast: MaybePromise<SearchsetPage | undefined>,
 ): Promise<Answer> => toAnswer(view, request, (await fast) ?? (await searchPage(parts, view, request, scope, ruling)))
 
-export const search =
-  (parts: SearchFastParts & SearchPageParts & { readonly beside: BesideResources | undefined }): AddressRead =>
-  (view, request) => {
+export interface SearchParts extends Omit<SearchFastParts, 'instant'>, SearchPageParts {
+  readonly beside: BesideResources | undefined
+}
+
+export const search = (parts: SearchParts): AddressRead => {
+  const fastParts: SearchFastParts = { ...parts, instant: createCurrentInstant(parts.clock) }
+  return (view, request) => {
     const scope = view.search.scope(request.params)
     const kind = scope.type === undefined ? 'search-system' : 'search-type'
     return {
@@ -41,10 +46,11 @@ export const search =
       answer(here, ruling) {
         const type = scope.compartment === undefined ? scope.type : undefined
         const isAlone = type === undefined || parts.beside?.has(type) !== true
-        const fast = isAlone ? searchFast(parts, here, request, type, ruling) : undefined
+        const fast = isAlone ? searchFast(fastParts, here, request, type, ruling) : undefined
         return fast === undefined || fast instanceof Promise
           ? searchLater(parts, here, request, scope, ruling, fast)
           : toAnswer(here, request, fast)
       },
     }
   }
+}

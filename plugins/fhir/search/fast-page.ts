@@ -1,16 +1,17 @@
-/** The page of a fast search: its entries, which may be cached, and the head, which is made for each answer. */
-import type { Clock, Random, RequestContext, Runners } from '../../../kernel/index.ts'
+/** The page of a fast search: its entries, which may be cached, and the opening, which is made for each answer. */
+import type { Random, RequestContext, Runners } from '../../../kernel/index.ts'
 import type { TypeCatalog } from '../../model/service.ts'
 import type { CachedEntries, FastPage } from '../../search/service.ts'
 import type { StoredVersion } from '../../storage/service.ts'
 import type { AuditDetails } from '../audit-details.ts'
 import { AS_STORED } from '../presentation/presentation-parameters.ts'
-import { searchsetHead, searchsetTail } from './searchset.ts'
+import { searchsetLinks, searchsetOpening, searchsetTail } from './searchset.ts'
 import type { SearchsetPage } from './searchset-page.ts'
 
 export interface FastPageParts {
   readonly catalog: Pick<TypeCatalog, 'types'>
-  readonly clock: Clock
+  /** The time of the answer: `2026-11-22T01:30:00.000Z`. */
+  readonly instant: () => string
   readonly random: Random
   readonly audit: Pick<AuditDetails, 'patientsLater'>
 }
@@ -30,23 +31,40 @@ export const searchsetEntries = (
   // URL.
   let length = text.length + versions.length * (Buffer.byteLength(baseUrl) - baseUrl.length)
   for (const version of versions) length += version.length - version.text.length
-  return { text, length, patients: audit.patientsLater(versions, ownUrl) }
+  return { text, length, hasLinks: false, patients: audit.patientsLater(versions, ownUrl) }
 }
 
-/** The same entries for the cache, which is valid until one of them changes. */
-export const toCacheEntry = (run: Pick<Runners, 'onAudit'>, { text, patients }: CachedEntries): CachedEntries => {
-  const known = run.onAudit === null ? [] : patients()
+const linksOf = ({ baseUrl }: Pick<RequestContext, 'baseUrl'>, { address, total, next }: FastPage): string => {
+  const links = [{ relation: 'self', url: baseUrl + address }]
+  if (next !== undefined) links.push({ relation: 'next', url: `${baseUrl}${address}&_page=${next()}` })
+  return searchsetLinks({ total, links })
+}
+
+/**
+ * The same entries for the cache, which is valid until one of them changes. The links are cached with them, except for that to
+ * the next page, whose token is made for each answer.
+ */
+export const toCacheEntry = (
+  run: Pick<Runners, 'onAudit'>,
+  ctx: Pick<RequestContext, 'baseUrl'>,
+  page: FastPage,
+): CachedEntries => {
+  const { entries, next } = page
+  const known = run.onAudit === null ? [] : entries.patients()
+  const hasLinks = next === undefined
+  const text = hasLinks ? linksOf(ctx, page) + entries.text : entries.text
   // Computing the length flattens the string, which otherwise keeps each resource's text in memory.
-  return { text, length: Buffer.byteLength(text), patients: () => known }
+  return { text, length: Buffer.byteLength(text), hasLinks, patients: () => known }
 }
 
 export const toPage = (
-  { clock, random }: FastPageParts,
-  { baseUrl }: RequestContext,
-  { entries: { text, length, patients }, address, total, next }: FastPage,
+  { instant, random }: FastPageParts,
+  ctx: Pick<RequestContext, 'baseUrl'>,
+  page: FastPage,
 ): SearchsetPage => {
-  const links = [{ relation: 'self', url: baseUrl + address }]
-  if (next !== undefined) links.push({ relation: 'next', url: `${baseUrl}${address}&_page=${next()}` })
-  const head = searchsetHead({ id: random.id(), lastUpdated: new Date(clock.now()).toISOString(), total, links })
-  return { text: head + text, length: Buffer.byteLength(head) + length, patients }
+  const { text, length, hasLinks, patients } = page.entries
+  const opening = searchsetOpening({ id: random.id(), lastUpdated: instant() })
+  if (hasLinks) return { text: opening + text, length: opening.length + length, patients }
+  const links = linksOf(ctx, page)
+  return { text: opening + links + text, length: opening.length + Buffer.byteLength(links) + length, patients }
 }

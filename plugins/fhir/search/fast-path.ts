@@ -27,7 +27,7 @@ export const searchFast = (
     {
       takes: (versions) => !versions.some(parts.large.concernsVersion),
       show: (versions, count) => searchsetEntries(parts, ctx, versions, count),
-      keep: (entries) => toCacheEntry(run, entries),
+      keep: (page) => toCacheEntry(run, ctx, page),
     },
   )
   return chain(found, (page) => {

@@ -24,15 +24,18 @@ const MATCH = ',"search":{"mode":"match"}}'
 const INCLUDE = ',"search":{"mode":"include"}}'
 const OUTCOME = ',"search":{"mode":"outcome"}}'
 
-export type SearchSetHead = Pick<Searchset, 'id' | 'lastUpdated' | 'total' | 'links'>
+export type SearchsetOpening = Pick<Searchset, 'id' | 'lastUpdated'>
+export type SearchsetLinks = Pick<Searchset, 'total' | 'links'>
 
-/** The beginning of a searchset; `searchsetTail` makes the rest. */
-export const searchsetHead = ({ id, lastUpdated, total, links }: SearchSetHead): string =>
-  `{"resourceType":"Bundle","id":${JSON.stringify(id)},"meta":{"lastUpdated":"${lastUpdated}"},"type":"searchset"` +
+/** The beginning of a searchset, in ASCII; `searchsetLinks` and `searchsetTail` make the rest. */
+export const searchsetOpening = ({ id, lastUpdated }: SearchsetOpening): string =>
+  `{"resourceType":"Bundle","id":${JSON.stringify(id)},"meta":{"lastUpdated":"${lastUpdated}"},"type":"searchset"`
+
+export const searchsetLinks = ({ total, links }: SearchsetLinks): string =>
   `${total === undefined ? '' : `,"total":${total}`},"link":${toLinkList(links)}`
 
 /** The entries of a searchset, and its end. */
-export const searchsetTail = (set: Omit<Searchset, keyof SearchSetHead>): string => {
+export const searchsetTail = (set: Omit<Searchset, keyof SearchsetOpening | keyof SearchsetLinks>): string => {
   const { baseUrl, entries, issues, presentation, types } = set
   let text = ''
   const worked = isTransformed(presentation)
@@ -65,4 +68,4 @@ export const searchsetTail = (set: Omit<Searchset, keyof SearchSetHead>): string
   return text + (separator === ',' ? ']}' : '}')
 }
 
-export const toSearchset = (set: Searchset): string => searchsetHead(set) + searchsetTail(set)
+export const toSearchset = (set: Searchset): string => searchsetOpening(set) + searchsetLinks(set) + searchsetTail(set)

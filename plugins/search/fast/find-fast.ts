@@ -29,8 +29,8 @@ export interface FastDisplay {
   takes(versions: readonly StoredVersion[]): boolean
   /** Displays the first `count` versions. */
   show(versions: readonly StoredVersion[], count: number): CachedEntries
-  /** Returns entries that can be cached as long as none of the versions changes. */
-  keep(entries: CachedEntries): CachedEntries
+  /** Returns entries of the page that can be cached as long as none of the versions changes. */
+  keep(page: FastPage): CachedEntries
 }
 
 export interface FastPage {
@@ -87,9 +87,9 @@ export const findFast = (
     if (entries !== undefined) return pageOf(entries, rows, text, count)
     return chain(fast.versions(kept), (found) => {
       if (found === undefined || !takes(found)) return undefined
-      const made = show(found, count)
-      fast.answered(kept, made.length, () => keep(made))
-      return pageOf(made, rows, text, count)
+      const made = pageOf(show(found, count), rows, text, count)
+      fast.answered(kept, made.entries.length, () => keep(made))
+      return made
     })
   }
   const asked = parseSimpleQuery(query)

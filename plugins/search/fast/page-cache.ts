@@ -28,9 +28,10 @@ export interface CachedPage extends PageUrls {
   entries: CachedEntries | undefined
 }
 
-/** The entries of a searchset, as text. */
+/** The entries of a searchset, as text; `hasLinks`: with its total and links in front of them. */
 export interface CachedEntries {
   readonly text: string
+  readonly hasLinks: boolean
   /** Bytes of the text. */
   readonly length: number
   /** References of the patients whose data the entries are, without duplicates. */

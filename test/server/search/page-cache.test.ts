@@ -228,6 +228,36 @@ test('a whole address means nothing to a server without an address of its own, w
     }
 })
 
+test('a page that is kept is the same text as one that is new, with its length, whether there are more or not', async () => {
+  const ids = ['l1', 'l2', 'l3']
+  const notes = { note: [{ text: 'größer als früher' }] }
+  await put(...ids.map((id) => observation(id, 'Patient/p3', 'länge', 'final', notes)))
+  for (const count of [2, 3, 4]) {
+    const path = `/Observation?${query({ patient: 'p3', code: `${LOINC}|länge`, _count: String(count) })}`
+    const texts: string[] = []
+    let asked = 0
+    for (let n = 0; n < 6; n += 1) {
+      const before = watch.asked
+      const { body, headers: sent } = await server.inject({ method: 'GET', url: path })
+      asked += watch.asked > before ? 1 : 0
+      assert.is(Number(sent['content-length']), Buffer.byteLength(body))
+      const { id, meta } = JSON.parse(body)
+      assert.match(meta.lastUpdated, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+      // What is made for each answer: the token of the next page holds its time.
+      texts.push(
+        body
+          .replace(id, '')
+          .replace(meta.lastUpdated, '')
+          .replace(/_page=[^"]*/, '_page='),
+      )
+      assert.is(body.includes('"relation":"next"'), count < ids.length)
+      assert.is(body.includes('"total":3'), count >= ids.length)
+    }
+    assert.ok(asked < 6, 'some were kept')
+    assert.equal([...new Set(texts)].length, 1)
+  }
+})
+
 test('a page is gone when its parameter means something else', async () => {
   await put(patient('s1', 'Retired'))
   const path = '/Patient?family=retired'
