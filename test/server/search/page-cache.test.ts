@@ -50,7 +50,10 @@ const gated = definePlugin({
 
 test.before(async () => {
   const plugins = [database, searchDefinitions(), ...fhirPlugins, gated]
-  server = await serverWith({ plugins, settings: { conformance: { update_as_create: true } } })
+  server = await serverWith({
+    plugins,
+    settings: { server: { bind: '127.0.0.1:0' }, conformance: { update_as_create: true } },
+  })
 })
 test.after(() => server.stop())
 
@@ -231,6 +234,8 @@ test('a whole address means nothing to a server without an address of its own, w
 test('a page that is kept is the same text as one that is new, with its length, whether there are more or not', async () => {
   const ids = ['l1', 'l2', 'l3']
   const notes = { note: [{ text: 'größer als früher' }] }
+  // Over a connection: the length of an injected request's answer is counted by the router.
+  const base = await server.listen()
   await put(...ids.map((id) => observation(id, 'Patient/p3', 'länge', 'final', notes)))
   for (const count of [2, 3, 4]) {
     const path = `/Observation?${query({ patient: 'p3', code: `${LOINC}|länge`, _count: String(count) })}`
@@ -238,9 +243,10 @@ test('a page that is kept is the same text as one that is new, with its length, 
     let asked = 0
     for (let n = 0; n < 6; n += 1) {
       const before = watch.asked
-      const { body, headers: sent } = await server.inject({ method: 'GET', url: path })
+      const answer = await fetch(`${base}${path}`)
+      const body = await answer.text()
       asked += watch.asked > before ? 1 : 0
-      assert.is(Number(sent['content-length']), Buffer.byteLength(body))
+      assert.is(Number(answer.headers.get('content-length')), Buffer.byteLength(body))
       const { id, meta } = JSON.parse(body)
       assert.match(meta.lastUpdated, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
       // What is made for each answer: the token of the next page holds its time.
