@@ -94,10 +94,8 @@ export const read =
     const { id, version } = params
     const asResource = (here: View, found: StoredVersion): MaybePromise<Answer> => {
       const resource: Answer = { status: 200, version: found, shows: 'version', type, presentation }
-      const preparing = parts.large.concernsVersion(found)
-        ? parts.prepareVersions(here, ctx, [found], presentation)
-        : undefined
-      return chain(preparing, () => resource)
+      if (!parts.large.concernsVersion(found)) return resource
+      return chain(parts.prepareVersions(here, ctx, [found], presentation), () => resource)
     }
     const toAnswer = (here: View, found: StoredVersion): MaybePromise<Answer> => {
       if (isUnchanged(headers, found)) return { status: 304, version: found, shows: 'nothing' }
