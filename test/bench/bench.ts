@@ -12,6 +12,8 @@ export interface Bench {
   readonly resources: number
   /** Folder with the packages of a peer; undefined when none is given. */
   readonly peerFolder: string | undefined
+  /** Folder of another checkout; undefined when none is given. */
+  readonly otherFolder: string | undefined
   /** Folder for CPU profiles of both sides; undefined when none are wanted. */
   readonly profileFolder: string | undefined
   /** What is going on, for whoever waits. */

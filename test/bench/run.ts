@@ -1,6 +1,7 @@
 /**
- * `npm run bench -- <names…> [--rounds n] [--seconds n] [--resources n] [--profile folder] [--peer folder]`: measures what the design
- * asks of storage and prints required and measured side by side. Never part of `npm test`: a loaded machine is no bug.
+ * `npm run bench -- <names…> [--rounds n] [--seconds n] [--resources n] [--profile folder] [--peer folder]
+ * [--other folder]`: measures what the design asks of storage and prints required and measured side by side. Never part of
+ * `npm test`: a loaded machine is no bug.
  */
 import { mkdirSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -16,6 +17,7 @@ import { hooks } from './figures/hooks.ts'
 import { importing } from './figures/import.ts'
 import { lease } from './figures/lease.ts'
 import { lock } from './figures/lock.ts'
+import { otherBuild } from './figures/other-build.ts'
 import { peer } from './figures/peer.ts'
 import { postgres } from './figures/postgres.ts'
 import { postgresTrail } from './figures/postgres-trail.ts'
@@ -61,6 +63,7 @@ const FIGURES: readonly Figure[] = [
   tracing,
   verification,
   peer,
+  otherBuild,
 ]
 
 const positive = (name: string, value: string): number => {
@@ -77,6 +80,7 @@ const { values, positionals } = parseArgs({
     resources: { type: 'string', default: '50000' },
     profile: { type: 'string' },
     peer: { type: 'string' },
+    other: { type: 'string' },
   },
 })
 
@@ -87,15 +91,17 @@ const list = (): string =>
     )
     .join('\n')
 
-const wanted = positionals.includes('all')
-  ? FIGURES.map(({ name }) => name).filter((name) => name !== 'peer' || values.peer !== undefined)
-  : positionals
+/** Those that another folder is needed for are left out of `all` without it. */
+const isPossible = (name: string): boolean =>
+  (name !== peer.name || values.peer !== undefined) && (name !== otherBuild.name || values.other !== undefined)
+
+const wanted = positionals.includes('all') ? FIGURES.map(({ name }) => name).filter(isPossible) : positionals
 const unknown = wanted.find((name) => !FIGURES.some((figure) => figure.name === name))
 
 if (wanted.length === 0 || unknown !== undefined) {
   if (unknown !== undefined) console.error(`no figure is called ${unknown}`)
   console.log(
-    `npm run bench -- <names…> [--rounds n] [--seconds n] [--resources n] [--profile folder] [--peer folder]\n${list()}`,
+    `npm run bench -- <names…> [--rounds n] [--seconds n] [--resources n] [--profile folder] [--peer folder] [--other folder]\n${list()}`,
   )
   process.exitCode = unknown === undefined ? 0 : 2
 } else {
@@ -110,6 +116,7 @@ if (wanted.length === 0 || unknown !== undefined) {
     resources: positive('resources', values.resources),
     profileFolder,
     peerFolder: values.peer === undefined ? undefined : resolve(values.peer),
+    otherFolder: values.other === undefined ? undefined : resolve(values.other),
     say: (text) => console.error(`  ${text}`),
     report: (line) => void lines.push(line),
   }

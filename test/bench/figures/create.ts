@@ -46,7 +46,7 @@ const cycle = (requests: readonly Buffer[]): (() => Buffer) => {
 }
 
 /** A search, which every row of the index must be in place for. */
-const searchOnce = async (address: string): Promise<void> => {
+export const searchOnce = async (address: string): Promise<void> => {
   const answer = await fetch(`${address}/Observation?status=entered-in-error&_count=1`)
   await answer.arrayBuffer()
   if (!answer.ok) throw new Error(`a search answers ${answer.status}`)

@@ -3,11 +3,14 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type AuditFact, definePlugin } from '../../../kernel/index.ts'
+import audit from '../../../plugins/audit/index.ts'
+import { Trail } from '../../../plugins/audit/service.ts'
 import database from '../../../plugins/database/index.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { watchHeldMemory } from '../../support/held-memory.ts'
 import { searchDefinitions } from '../../support/search-definitions.ts'
 import { serverWith } from '../../support/server-with.ts'
+import { watchSurvivors } from '../../support/watch-survivors.ts'
 
 interface Waiting {
   readonly kind: string
@@ -16,6 +19,10 @@ interface Waiting {
 }
 
 const JSON_BODY = { 'content-type': 'application/fhir+json' }
+const TURNS = 60
+const AT_ONCE = 50 // reads, whose events are written together
+const EVENT_BYTES = 200 // of an event, and more
+
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
 /** An address, with the query that its event has, and the number of patients. */
@@ -64,6 +71,27 @@ test('an event that waits for the trail does not keep its request in memory', as
       waiting.map(({ details }) => [details?.query?.(), details?.patients?.().length]),
       READS.map(([, , query, patients]) => [query, patients]),
     )
+  } finally {
+    await server.stop()
+  }
+})
+
+test('an event that is written does not outlive the next collections of the young generation', async () => {
+  const server = await serverWith({
+    plugins: [database, searchDefinitions(), ...fhirPlugins, audit],
+    settings: { conformance: { update_as_create: true } },
+  })
+  try {
+    const payload = JSON.stringify({ resourceType: 'Patient', id: 'p' })
+    await server.inject({ method: 'PUT', url: '/Patient/p', headers: JSON_BODY, payload })
+    const end = await watchSurvivors()
+    for (let turn = 0; turn < TURNS; turn += 1) {
+      await Promise.all(Array.from({ length: AT_ONCE }, () => server.inject('/Patient/p')))
+      await server.get(Trail).flush()
+    }
+    const survivedOf = await end()
+    const bytes = survivedOf('eventOf') / TURNS / AT_ONCE
+    assert.ok(bytes < EVENT_BYTES / 4, `${bytes.toFixed(0)} bytes of each event survived`)
   } finally {
     await server.stop()
   }
