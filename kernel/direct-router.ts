@@ -187,8 +187,17 @@ export const sendAnswer = (reply: FastifyReply, { status, headers, body }: Direc
   return reply.send(body)
 }
 
+/**
+ * The state is a property of the request and not in a WeakMap: V8 takes the values of an old WeakMap for alive until it collects
+ * the whole heap, and with them the request, its answer and their buffers.
+ */
+const STARTED = Symbol('started by the direct router')
+type StartedMessage = IncomingMessage & { [STARTED]?: StartedRequest }
+const start = (request: StartedMessage, started: StartedRequest): void => {
+  request[STARTED] = started
+}
+
 export const createDirectRouter = (turns: PipelinedRequests): DirectRouter => {
-  const begun = new WeakMap<IncomingMessage, StartedRequest>()
   const checkHead = createHeadCheck()
   let routes: readonly Opened[] = []
   let parts: DirectRouterParts
@@ -205,7 +214,7 @@ export const createDirectRouter = (turns: PipelinedRequests): DirectRouter => {
     watchUsage?.begins(ctx, request, response, response)
     const early = arrive === null ? undefined : arrive(ctx)
     if (early !== undefined) {
-      begun.set(request, { ctx, early })
+      start(request, { ctx, early })
       return false
     }
     let passed: ReturnType<RequestHooks>
@@ -215,7 +224,7 @@ export const createDirectRouter = (turns: PipelinedRequests): DirectRouter => {
       passed = failed(error)
     }
     if (passed !== undefined) {
-      begun.set(request, { ctx, passed: Promise.resolve(passed) })
+      start(request, { ctx, passed: Promise.resolve(passed) })
       return false
     }
     let answer: DirectAnswer | Promise<DirectAnswer>
@@ -225,7 +234,7 @@ export const createDirectRouter = (turns: PipelinedRequests): DirectRouter => {
       answer = failed(error)
     }
     if (answer instanceof Promise) {
-      begun.set(request, { ctx, answer })
+      start(request, { ctx, answer })
       return false
     }
     const { compression } = parts
@@ -253,7 +262,7 @@ export const createDirectRouter = (turns: PipelinedRequests): DirectRouter => {
       }
       return false
     },
-    begun: (request) => begun.get(request),
+    begun: (request: StartedMessage) => request[STARTED],
     open(given) {
       parts = given
       routes = given.direct.flatMap((one) => openRoute(one, given.mounted, given.relays) ?? [])
