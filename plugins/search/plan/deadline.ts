@@ -24,20 +24,56 @@ export interface SearchDeadline extends Deadline {
   readonly ownUrl: OwnUrl | undefined
   /** Returns the error for the deadline if it has passed, otherwise the given error. */
   refusal(error: unknown): unknown
+  /** To be called when the search has ended: the timer runs on, and must not keep the request in memory. */
+  end(): void
 }
 
-export const createDeadline = (ctx: RequestContext, clock: Clock, trace?: Trace): SearchDeadline => {
-  let late: AbortSignal | undefined
-  let signal: AbortSignal | undefined
-  return {
-    ownUrl: ctx.ownUrl,
-    get signal() {
-      late ??= clock.deadline(SEARCH_MS)
-      signal ??= AbortSignal.any([ctx.signal, late])
-      return signal
-    },
-    trace,
-    refusal: (error) =>
-      late?.aborted === true && !ctx.signal.aborted ? SearchTooLong(SEARCH_MS / 1000).with({ cause: error }) : error,
+/** A class, because V8 keeps what the getter of an object literal sees in memory until it collects the whole heap. */
+class RequestDeadline implements SearchDeadline {
+  readonly ownUrl: OwnUrl | undefined
+  readonly trace: Trace | undefined
+  readonly #context: RequestContext
+  readonly #clock: Clock
+  #late: AbortSignal | undefined
+  #controller: AbortController | undefined
+
+  constructor(context: RequestContext, clock: Clock, trace: Trace | undefined) {
+    this.ownUrl = context.ownUrl
+    this.trace = trace
+    this.#context = context
+    this.#clock = clock
+  }
+
+  get signal(): AbortSignal {
+    this.#controller ??= this.#start()
+    return this.#controller.signal
+  }
+
+  /** Not with AbortSignal.any, of which each call leaves 2 kB to the collection of the whole heap. */
+  #start(): AbortController {
+    const controller = new AbortController()
+    this.#controller = controller
+    this.#late = this.#clock.deadline(SEARCH_MS)
+    for (const source of [this.#context.signal, this.#late])
+      if (source.aborted) controller.abort(source.reason)
+      else source.addEventListener('abort', this.#abort, { once: true })
+    return controller
+  }
+
+  readonly #abort = ({ target }: Event): void => this.#controller?.abort((target as AbortSignal).reason)
+
+  refusal(error: unknown): unknown {
+    return this.#late?.aborted === true && !this.#context.signal.aborted
+      ? SearchTooLong(SEARCH_MS / 1000).with({ cause: error })
+      : error
+  }
+
+  end(): void {
+    if (this.#controller === undefined) return
+    this.#context.signal.removeEventListener('abort', this.#abort)
+    this.#late?.removeEventListener('abort', this.#abort)
   }
 }
+
+export const createDeadline = (context: RequestContext, clock: Clock, trace?: Trace): SearchDeadline =>
+  new RequestDeadline(context, clock, trace)

@@ -52,6 +52,8 @@ const findIn = async (view: SearchView, query: SearchQuery): Promise<SearchPage>
     return await find(await resolveSearch({ view, query, deadline, tracer }))
   } catch (error) {
     throw deadline.refusal(withProgress(error, ruling))
+  } finally {
+    deadline.end()
   }
 }
 

@@ -62,5 +62,7 @@ export const readStreamPage = async (
     return { versions, next: isEnd ? undefined : rids.at(-1) }
   } catch (error) {
     throw deadline.refusal(error)
+  } finally {
+    deadline.end()
   }
 }
