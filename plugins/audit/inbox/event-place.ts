@@ -34,7 +34,7 @@ export interface EventPlace {
 }
 
 export const createPlace = ({ database, keys, busy, clock, random, log }: EventPlaceParts): EventPlace => {
-  const leaveBeside = createLeaveBeside({ database, keys, random })
+  const leaveBeside = createLeaveBeside({ database, keys, clock, random })
   if (database.isReader) {
     const inbox = createInboxWriter({ database, keys, server: random.id() })
     const onWait = (): void => busy('waiting for the catalog of the primary')

@@ -13,7 +13,7 @@ const HOUR_MS = 3_600_000
 export interface InboxMaintenanceParts {
   readonly database: Database
   readonly inbox: InboxWriter
-  readonly queue: Pick<EventQueue, 'open' | 'close' | 'leave' | 'waiting'>
+  readonly queue: Pick<EventQueue, 'open' | 'close' | 'leave' | 'waiting' | 'recorded'>
   /** Writes the queued events. */
   readonly flush: () => Promise<void>
   /** Queues the counts of refusals without events. */

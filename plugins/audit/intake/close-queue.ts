@@ -1,11 +1,10 @@
 /** The end of the queue of events at a stop of the server. */
 import { counted, type Logger } from '../../../kernel/index.ts'
-import { TrailUnavailable } from '../errors.ts'
 import type { TrailEvent } from '../event.ts'
 import type { EventQueue } from './queue.ts'
 
 export interface QueueEnd {
-  readonly queue: Pick<EventQueue, 'waiting' | 'leave' | 'close'>
+  readonly queue: Pick<EventQueue, 'waiting' | 'recorded' | 'leave' | 'close'>
   /** Queues the counts of refusals without events. */
   readonly queueCounts: () => void
   readonly flush: () => Promise<void>
@@ -28,10 +27,11 @@ export const closeQueue = async ({ queue, queueCounts, flush, elsewhere, log }: 
   try {
     return await flush().then(() => true, leave)
   } catch (error) {
-    const { waiting } = queue
+    const { waiting, recorded } = queue
+    const of = recorded === waiting ? '' : `, which record ${recorded} requests,`
     log.error(
-      { lost: waiting },
-      `${counted(waiting, 'event')} could not be written to the audit trail and will be lost`,
+      { lost: waiting, recorded },
+      `${counted(waiting, 'event')}${of} could not be written to the audit trail and will be lost`,
     )
     throw error
   } finally {
@@ -42,7 +42,7 @@ export const closeQueue = async ({ queue, queueCounts, flush, elsewhere, log }: 
 /** The same on a server that stops before it could write, with what it has refused until then. */
 export const closeEarlyQueue = async (end: Omit<QueueEnd, 'flush'>): Promise<void> => {
   const flush = async (): Promise<void> => {
-    if (end.queue.waiting > 0) throw TrailUnavailable()
+    if (end.queue.waiting > 0) throw new Error('the server stops before its database was open')
   }
   await closeQueue({ ...end, flush })
 }

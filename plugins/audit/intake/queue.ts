@@ -34,6 +34,8 @@ export interface EventQueue {
   leave(write: (events: readonly TrailEvent[]) => Promise<void>): Promise<void>
   /** Events that are not written yet. */
   readonly waiting: number
+  /** What they record: an event of refusals that were only counted stands for many. */
+  readonly recorded: number
 }
 
 export interface EventQueueParts {
@@ -168,6 +170,9 @@ export const createEventQueue = ({ trail, clock, log }: EventQueueParts): EventQ
     },
     get waiting() {
       return waiting.length
+    },
+    get recorded() {
+      return waiting.reduce((sum, { kind, number = 1 }) => sum + (kind === 'sampled' ? number : 1), 0)
     },
   }
 }

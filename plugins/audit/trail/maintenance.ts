@@ -30,7 +30,7 @@ export interface TrailMaintenanceParts {
   readonly keys: KeyRing
   readonly trail: Trail
   readonly blocks: BlockWriter
-  readonly queue: Pick<EventQueue, 'open' | 'close' | 'leave' | 'waiting'>
+  readonly queue: Pick<EventQueue, 'open' | 'close' | 'leave' | 'waiting' | 'recorded'>
   /** Writes the queued events. */
   readonly flush: () => Promise<void>
   /** Queues the counts of refusals without events. */

@@ -93,9 +93,11 @@ test('beyond 10,000 that wait they are counted, and none is logged by itself', a
 
 test('on SQLite the log has the number of those that are lost, and the stop fails', async () => {
   await withPair(sqliteKind, async (writer, waiting) => {
-    await refuse(waiting, 3)
+    await refuse(waiting, 40)
     await waiting.kernel.stop()
-    assert.is(lostOf(waiting), 3)
+    const told = waiting.lines.find(({ lost }) => lost !== undefined)
+    assert.is(told?.recorded, 40)
+    assert.match(String(told?.msg), `${told?.lost} events, which record 40 requests, could not be written`)
     assert.equal(waiting.kernel.failedToStop, ['audit'])
     assert.equal((await eventsOf(writer)).filter(isRefusal), [])
   })
