@@ -33,17 +33,21 @@ const BUILDS = ['this', 'other'] as const
 type Build = (typeof BUILDS)[number]
 type Turn = () => Promise<Round>
 
+type Start = () => Promise<House>
+
 /** What a process is measured by. */
 interface Measured {
+  readonly house: House
   readonly turn: Turn
   /** What the turn is a share of, measured right behind it. */
   readonly whole?: Turn
+  /** Stops what it is held against. */
   readonly stop?: () => Promise<void>
 }
 interface Scenario {
   readonly figure: string
-  /** Warms the server up. */
-  prepare(bench: Bench, house: House): Promise<Measured>
+  /** Starts a server on an empty database and warms it up. */
+  begin(bench: Bench, start: Start): Promise<Measured>
 }
 
 const turnOf =
@@ -57,23 +61,33 @@ const turnOf =
   () =>
     measure(house, { address: house.address, connections, next, seconds }, finish)
 
+/** A server that was started again behind it: without what filling the database has left in memory. */
+const startFilled = async (start: Start, resources: number) => {
+  const first = await start()
+  const { asks, reads } = await populate(first.address, resources, () => undefined)
+  await first.stop()
+  return { house: await start(), asks, paths: reads }
+}
+
 const creates = (connections: number): Scenario => ({
   figure: `creates, ${connections} connection${connections === 1 ? '' : 's'}`,
-  async prepare(bench, house) {
+  async begin(bench, start) {
+    const house = await start()
     const { address } = house
     const dice = createDice(2)
     const requests = toCreates(address, makeBodies(dice, await seedPeople(address, dice, PEOPLE), BODIES))
     let at = 0
     const next = () => requests[at++ % requests.length] as Buffer
     await load({ address, connections: CONNECTIONS, next, requests: WARM.create })
-    return { turn: turnOf(bench, house, connections, next, () => searchOnce(address)) }
+    return { house, turn: turnOf(bench, house, connections, next, () => searchOnce(address)) }
   },
 })
 
-const reads = (count: number): Scenario => ({
+const readsOf = (count: number): Scenario => ({
   figure: `reads of ${count}`,
-  async prepare(bench, house) {
-    const paths = (await populate(house.address, READ, () => undefined)).reads.slice(0, count)
+  async begin(bench, start) {
+    const { house, paths: all } = await startFilled(start, READ)
+    const paths = all.slice(0, count)
     const bare = await startBareReads(bench, house.address, paths)
     const turnTo = async (subject: House): Promise<Turn> => {
       const { address } = subject
@@ -83,28 +97,32 @@ const reads = (count: number): Scenario => ({
       await load({ address, connections: CONNECTIONS, next, requests: WARM.read })
       return turnOf(bench, subject, CONNECTIONS, next)
     }
-    return { turn: await turnTo(house), whole: await turnTo(bare), stop: bare.stop }
+    return { house, turn: await turnTo(house), whole: await turnTo(bare), stop: bare.stop }
   },
 })
 
 const searches = (what: 'selective' | 'name'): Scenario => ({
   figure: `searches, ${what}`,
-  async prepare(bench, house) {
+  async begin(bench, start) {
+    const { house, asks, paths } = await startFilled(start, POPULATION)
     const { address } = house
-    const { asks, reads: paths } = await populate(address, POPULATION, () => undefined)
     const dice = createDice(9)
     const search = () => toGet(address, asks[what](dice))
-    const readOne = () => toGet(address, dice.pick(paths))
-    for (const next of [search, readOne]) await load({ address, connections: CONNECTIONS, next, requests: WARM.search })
-    return { turn: turnOf(bench, house, CONNECTIONS, search), whole: turnOf(bench, house, CONNECTIONS, readOne) }
+    const read = () => toGet(address, dice.pick(paths))
+    for (const next of [search, read]) await load({ address, connections: CONNECTIONS, next, requests: WARM.search })
+    return {
+      house,
+      turn: turnOf(bench, house, CONNECTIONS, search),
+      whole: turnOf(bench, house, CONNECTIONS, read),
+    }
   },
 })
 
 const SCENARIOS: readonly Scenario[] = [
   creates(CONNECTIONS),
   creates(1),
-  reads(1),
-  reads(READ),
+  readsOf(1),
+  readsOf(READ),
   searches('selective'),
   searches('name'),
 ]
@@ -168,26 +186,22 @@ const report = async (
 const startIn = async (folder: string): Promise<typeof startHouse> =>
   (await import(pathToFileURL(join(folder, 'test/bench/house.ts')).href)).startHouse
 
-const compareBuilds = async (bench: Bench, folder: string, { figure, prepare }: Scenario): Promise<void> => {
+const compareBuilds = async (bench: Bench, folder: string, { figure, begin }: Scenario): Promise<void> => {
   bench.say(figure)
   const starts: Readonly<Record<Build, typeof startHouse>> = { this: await startIn(ROOT), other: await startIn(folder) }
   const subjects: Record<Build, Measured[]> = { this: [], other: [] }
-  const running: { readonly house: House; readonly place: Place }[] = []
+  const places: Place[] = []
   try {
     for (let at = 0; at < PROCESSES; at += 1)
       for (const build of BUILDS) {
         const place = createPlace()
-        const house = await starts[build](bench, place)
-        running.push({ house, place })
-        subjects[build].push(await prepare(bench, house))
+        places.push(place)
+        subjects[build].push(await begin(bench, () => starts[build](bench, place)))
       }
     await report(bench, figure, subjects)
   } finally {
-    for (const { stop } of [...subjects.this, ...subjects.other]) await stop?.()
-    for (const { house, place } of running) {
-      await house.stop()
-      place.remove()
-    }
+    for (const { house, stop } of [...subjects.this, ...subjects.other]) await Promise.all([house.stop(), stop?.()])
+    for (const place of places) place.remove()
   }
 }
 
