@@ -8,7 +8,7 @@ import { asShipped } from '../support/as-shipped.ts'
 import { temporaryFolder } from '../support/database-kinds.ts'
 import { spawnServer } from '../support/spawn-server.ts'
 
-const REQUESTS = 4_000
+const REQUESTS = 8_000
 const folder = temporaryFolder()
 test.after(() => folder.remove())
 
