@@ -50,7 +50,8 @@ export default definePlugin({
     const finder = createAuditSearch(database, clock)
     provide(Trail, { flush, search: createTrailSearch(finder, flush) })
     routes(auditRoutes({ run, flush, finder, chain: keeper.chain, verify }))
-    // What is prepared is stopped: requests are refused, and have events, before the start, which may wait for days.
+    // The kernel stops plugins that began to prepare. Before the start, which may wait for days, requests are refused, and
+    // their events must not be lost at a stop.
     return { prepare: async () => undefined, start: keeper.start, stop: keeper.stop }
   },
 })

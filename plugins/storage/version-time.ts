@@ -3,6 +3,7 @@
  * meta.lastUpdated is the version time in milliseconds, rounded down.
  */
 import type { Clock } from '../../kernel/index.ts'
+import { createInstants } from './instants.ts'
 
 export interface VersionClock {
   /** A time after all times given before and after `after`, the time of the previous version. */
@@ -23,22 +24,14 @@ const WRITERS = 16
 export const createVersionClock = (clock: Clock, last: number, writer?: number): VersionClock => {
   let newest = last
   const place = writer === undefined ? undefined : writer % WRITERS
-  let millis = Number.NaN
-  let text = ''
+  const instantOf = createInstants()
   return {
     next(after = 0) {
       const least = Math.max(clock.now() * 1000, newest + 1, after + 1)
       newest = place === undefined ? least : least + ((place - (least % WRITERS) + WRITERS) % WRITERS)
       return newest
     },
-    instant(versionTime) {
-      const own = toMillis(versionTime)
-      if (own !== millis) {
-        millis = own
-        text = toInstant(versionTime)
-      }
-      return text
-    },
+    instant: (versionTime) => instantOf(toMillis(versionTime)),
     endMillisecond() {
       newest = Math.floor(Math.max(clock.now() * 1000, newest) / 1000) * 1000 + 999
       return newest

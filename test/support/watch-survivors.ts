@@ -30,7 +30,7 @@ export const watchSurvivors = async (): Promise<() => Promise<(name: string) => 
     includeObjectsCollectedByMinorGC: false,
   })
   return async () => {
-    // What lives for a moment only is moved by the first collection and gone with the second.
+    // The first collection copies objects that are still in use; the second one removes those that no longer are.
     for (let turn = 0; turn < 2; turn += 1) {
       collect({ type: 'minor' })
       await new Promise(setImmediate)

@@ -26,7 +26,7 @@ export interface InboxWriter extends Trail {
   touch(now: number): Promise<void>
 }
 
-/** What it needs of a database. */
+/** The operations of a database that the writer uses. */
 export interface InboxDatabase extends Pick<Database, 'get'> {
   transact<T>(work: (on: StatementRunner) => MaybePromise<T>, options?: TransactOptions): Promise<T>
 }

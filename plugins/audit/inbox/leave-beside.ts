@@ -33,7 +33,7 @@ export const createLeaveBeside =
     try {
       await writer.write(events)
     } catch (error) {
-      // Where the answer was lost, the row is there: it is written again as it was, and found.
+      // If only the answer was lost, the row is stored already, and inserting the same row again does nothing.
       if (clock.monotonic() - began > AGAIN_MS) throw error
       await writer.write(events)
     }

@@ -34,7 +34,7 @@ export interface EventQueue {
   leave(write: (events: readonly TrailEvent[]) => Promise<void>): Promise<void>
   /** Events that are not written yet. */
   readonly waiting: number
-  /** What they record: an event of refusals that were only counted stands for many. */
+  /** The number of requests that these events record. An event of kind `sampled` records several. */
   readonly recorded: number
 }
 

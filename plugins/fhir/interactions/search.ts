@@ -2,9 +2,9 @@
 import type { Ruling } from '../../../kernel/index.ts'
 import type { MaybePromise } from '../../database/service.ts'
 import type { SearchScope } from '../../search/service.ts'
+import { createInstants } from '../../storage/service.ts'
 import { detailsOfPage } from '../audit-details.ts'
 import type { BesideResources } from '../beside.ts'
-import { createCurrentInstant } from '../search/current-instant.ts'
 import { type SearchFastParts, searchFast } from '../search/fast-path.ts'
 import { type SearchPageParts, searchPage } from '../search/planned-search.ts'
 import type { SearchsetPage } from '../search/searchset-page.ts'
@@ -37,7 +37,9 @@ export interface SearchParts extends Omit<SearchFastParts, 'instant'>, SearchPag
 }
 
 export const search = (parts: SearchParts): AddressRead => {
-  const fastParts: SearchFastParts = { ...parts, instant: createCurrentInstant(parts.clock) }
+  const { clock } = parts
+  const instantOf = createInstants()
+  const fastParts: SearchFastParts = { ...parts, instant: () => instantOf(clock.now()) }
   return (view, request) => {
     const scope = view.search.scope(request.params)
     const kind = scope.type === undefined ? 'search-system' : 'search-type'

@@ -40,7 +40,7 @@ const withHouse = async (bench: Bench, work: (ready: Ready) => Promise<void>): P
 }
 
 /** The same requests in turn, as bytes. */
-const cycle = (requests: readonly Buffer[]): (() => Buffer) => {
+export const cycle = (requests: readonly Buffer[]): (() => Buffer) => {
   let at = 0
   return () => requests[at++ % requests.length] as Buffer
 }

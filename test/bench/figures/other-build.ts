@@ -17,7 +17,7 @@ import { measure } from '../measure.ts'
 import { medianInterval } from '../median-interval.ts'
 import { micros, percent, rate } from '../table.ts'
 import { startBareReads } from './bare.ts'
-import { searchOnce } from './create.ts'
+import { cycle, searchOnce } from './create.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const CONNECTIONS = 16
@@ -35,13 +35,13 @@ type Turn = () => Promise<Round>
 
 type Start = () => Promise<House>
 
-/** What a process is measured by. */
+/** A process that is measured. */
 interface Measured {
   readonly house: House
   readonly turn: Turn
-  /** What the turn is a share of, measured right behind it. */
+  /** The load that the turn is compared with. It is measured right after the turn. */
   readonly whole?: Turn
-  /** Stops what it is held against. */
+  /** Stops the process that `whole` measures. */
   readonly stop?: () => Promise<void>
 }
 interface Scenario {
@@ -76,8 +76,7 @@ const creates = (connections: number): Scenario => ({
     const { address } = house
     const dice = createDice(2)
     const requests = toCreates(address, makeBodies(dice, await seedPeople(address, dice, PEOPLE), BODIES))
-    let at = 0
-    const next = () => requests[at++ % requests.length] as Buffer
+    const next = cycle(requests)
     await load({ address, connections: CONNECTIONS, next, requests: WARM.create })
     return { house, turn: turnOf(bench, house, connections, next, () => searchOnce(address)) }
   },

@@ -19,11 +19,10 @@ interface Waiting {
 }
 
 const JSON_BODY = { 'content-type': 'application/fhir+json' }
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const TURNS = 60
 const AT_ONCE = 50 // reads, whose events are written together
 const EVENT_BYTES = 200 // of an event, and more
-
-const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
 /** An address, with the query that its event has, and the number of patients. */
 const READS = [

@@ -249,7 +249,7 @@ test('a page that is kept is the same text as one that is new, with its length, 
       assert.is(Number(answer.headers.get('content-length')), Buffer.byteLength(body))
       const { id, meta } = JSON.parse(body)
       assert.match(meta.lastUpdated, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
-      // What is made for each answer: the token of the next page holds its time.
+      // These differ from answer to answer; the token of the next page holds the time.
       texts.push(
         body
           .replace(id, '')
