@@ -25,6 +25,7 @@ const FURTHER: Readonly<Record<string, () => Promise<{ readonly default: AnyPlug
   'scoped-callers': async () => ({ default: (await import('./scoped-callers.ts')).scopedCallers }),
   'request-log': () => import('../../plugins/request-log/index.ts'),
   sync: () => import('../../plugins/sync/index.ts'),
+  terminology: () => import('../../plugins/terminology/index.ts'),
   turns: () => import('./turns-plugin.ts'),
   validation: () => import('../../plugins/validation/index.ts'),
 }
@@ -35,6 +36,7 @@ const definitions = new Map<string, () => Promise<AnyPlugin>>([
   ['writers-together', async () => (await import('./writers-together.ts')).writersTogether],
   ['clinic-definitions', async () => (await import('./login-clinic.ts')).clinicDefinitions],
   ['subscription-definitions', async () => (await import('./subscription-definitions.ts')).subscriptionDefinitions],
+  ['terminology-definitions', async () => (await import('./terminology-definitions.ts')).terminologyDefinitions()],
   ['search-definitions', async () => (await import('./search-definitions.ts')).searchDefinitions()],
 ])
 

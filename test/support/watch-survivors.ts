@@ -14,12 +14,15 @@ interface SampledNode {
   readonly children: readonly SampledNode[]
 }
 
-const bytesIn = (node: SampledNode, name: string): number =>
-  (node.callFrame.functionName === name ? node.selfSize : 0) +
+const bytesIn = (node: SampledNode, name: string | undefined): number =>
+  (name === undefined || node.callFrame.functionName === name ? node.selfSize : 0) +
   node.children.reduce((sum, child) => sum + bytesIn(child, name), 0)
 
-/** The function that it returns ends the watch, and says how many bytes the functions of a name have allocated that survived. */
-export const watchSurvivors = async (): Promise<() => Promise<(name: string) => number>> => {
+/**
+ * The function that it returns ends the watch, and says how many bytes the functions of a name have allocated that survived; without
+ * a name those of all functions.
+ */
+export const watchSurvivors = async (): Promise<() => Promise<(name?: string) => number>> => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: { readonly type: 'minor' }) => void
   const session = new Session()
