@@ -7,7 +7,7 @@ import type { Gathered } from './gather.ts'
 import type { GivenFlags } from './given-flags.ts'
 import type { World } from './world.ts'
 
-/** What our own commands get in addition to those of plugins. */
+/** Our own commands get more than the commands of plugins. */
 export interface OwnContext extends CommandContext {
   readonly world: World
   readonly gathered: Gathered

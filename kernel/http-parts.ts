@@ -35,7 +35,7 @@ export interface HttpParts extends ContextParts {
 export interface MountOptions {
   /** Set in an embedding: true for a response that has reached no hook of ours, so that its errors are the host's. */
   readonly isHosts?: (response: ServerResponse) => boolean
-  /** On our own listener: answers what it can in front of the router. */
+  /** Set unless the kernel is embedded in a host's server: answers frequent requests before the router sees them. */
   readonly front?: DirectRouter
   /** On our own listener: refusals of what the parser made no request of. */
   readonly refusals?: BareRefusals

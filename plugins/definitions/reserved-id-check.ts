@@ -1,4 +1,7 @@
-/** Refuses to store a resource under the id of a definition, as a conditional update whose body has such an id would. */
+/**
+ * Refuses to store a resource under the id of a definition of a package. A conditional update, for example, would store it there if
+ * its body has such an id.
+ */
 import type { BesideResources, WriteCheck } from '../fhir/service.ts'
 
 export const reservedIdCheck = ({

@@ -1,4 +1,4 @@
-/** What other plugins may import from html: how pages are written, coloured and sent. */
+/** What other plugins may import from html: functions that write and send pages, and their colours. */
 export { createLinks, type Links } from './links.ts'
 export { headOf } from './markup/head.ts'
 export { type Html, html, type Part, trusted } from './markup/html.ts'

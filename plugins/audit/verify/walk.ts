@@ -15,7 +15,7 @@ const REKEY = eventCode('rekey')
 const MAX_ATTEMPTS = 3
 
 export type Damage =
-  /** SERVER_AUDIT_KEY is not the key of this trail. */
+  /** The trail was sealed with another key than SERVER_AUDIT_KEY. */
   | 'key'
   /** The row is not what was written. */
   | 'altered'

@@ -52,7 +52,7 @@ const laterEpochs = (at: Followed, { mark, epochs }: FeedLook): readonly EpochRo
   const own = epochs.find(({ epoch }) => epoch === at.epoch)
   if (own?.term !== at.term) return undefined
   const later = epochs.filter(({ epoch }) => epoch > at.epoch)
-  // The epoch ended before the place: what was published behind its end is lost.
+  // The epoch ended before the commit that was delivered last, so the commits after its end were lost.
   if (mark.seq < at.seq || later.some(({ firstSeq }) => firstSeq <= at.seq)) return undefined
   return later
 }
@@ -65,7 +65,7 @@ export const follow = (at: Followed | undefined, look: FeedLook): Step => {
   if (later === undefined) return anew
   const until = Math.min(look.durable, look.mark.seq)
   let { epoch, term, seq } = at
-  /** Goes on to the epochs that begin right behind the place. */
+  /** Continues in the epoch that begins with the next commit; an epoch may have no commits, so there may be several. */
   const enter = (): void => {
     for (const one of later) if (one.epoch > epoch && one.firstSeq === seq + 1) ({ epoch, term } = one)
   }

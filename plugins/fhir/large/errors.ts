@@ -1,4 +1,4 @@
-/** Errors of requests whose bodies a thread processes. */
+/** Refusals of requests with large bodies, which a worker thread parses instead of the main thread. */
 import { defineError } from '../../../kernel/index.ts'
 
 export const BodyTooCostly = defineError(

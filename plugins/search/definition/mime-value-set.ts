@@ -2,5 +2,5 @@
 
 const MIME_TYPES = /^http:\/\/hl7\.org\/fhir\/ValueSet\/mimetypes(?:\||$)/
 
-/** True for the canonical of that value set, with or without a version. */
+/** True for the canonical URL of the value set of MIME types, with or without a version. */
 export const isMimeTypes = (valueSet: string): boolean => MIME_TYPES.test(valueSet)

@@ -59,8 +59,9 @@ export const isSettled = (columns: readonly StoredColumn[], held: readonly Colum
 }
 
 /**
- * Brings the rows in line with the columns of a model: adds new ones, takes up those that are used again, and marks
- * the others GONE. `isEmpty` returns true for types without resources, whose columns are complete at once.
+ * Brings the table of columns in line with the columns of the current search parameters: adds new ones, marks those that are not
+ * used any more as GONE, and removes this mark where one is used again. A new column is complete at once where `isEmpty` returns
+ * true, because its type has no resources.
  */
 export const settleColumns = async (
   transaction: Transaction,

@@ -1,6 +1,7 @@
 /**
  * Adds index rows for references that no search parameter covers, such as those in extensions and in contained
- * resources. So everything that refers to a resource can be found. Each target has one row.
+ * resources. So everything that refers to a resource can be found. A resource has one row for each target, however often it refers
+ * to it.
  */
 
 import { createLocalTargets, type ReferenceWalker, readLiteral } from '../../model/service.ts'

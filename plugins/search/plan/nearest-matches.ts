@@ -16,7 +16,7 @@ export const createFindNearest = (parts: NearestParts): FindNearest => {
   const { columns, all, toVersion, nextRows } = parts
   const nearestSorted = createNearestSorted(parts)
 
-  /** The matches in the order of resource keys, with their content. */
+  /** The matches with their content, sorted by resource key, which is the order of their creation. */
   const nearestByKey = async (
     plans: readonly Plan[],
     position: PagePosition,

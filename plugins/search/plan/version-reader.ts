@@ -34,8 +34,8 @@ export interface VersionReader {
     required?: readonly TypeConditions[],
   ): Promise<readonly StoredVersion[]>
   /**
-   * Numbers of the current versions of these resources by key, like `versions` without their content: of exactly the
-   * versions that match `required`.
+   * The version numbers of these resources, by resource key. Leaves out the resources that `versions` leaves out, and reads no
+   * content.
    */
   currentNumbers(
     rids: readonly number[],

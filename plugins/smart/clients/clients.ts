@@ -35,7 +35,7 @@ export const addClient = async (
   return { id, secret }
 }
 
-/** Disables a client: from now on its tokens are refused. A disabled client stays as it is. Throws `NoSuchClient`. */
+/** Disables a client: from now on its tokens are refused. The time of an earlier call is kept. Throws `NoSuchClient`. */
 export const removeClient = async (transaction: Transaction, id: string, now: number): Promise<void> => {
   if ((await transaction.get(findClient, [id])) === undefined) throw NoSuchClient(id)
   transaction.publish(REVOKED)

@@ -1,6 +1,6 @@
 /**
- * What a person may open now, by their own record: a Patient or RelatedPerson one patient, staff all, and those of whom
- * the server knows nothing none. A demo login without a FHIR user counts as staff.
+ * Which patients a person may open now. It depends on the person's own FHIR resource: a Patient or RelatedPerson may open one patient,
+ * staff may open all, and a person without such a resource may open none. A demo login without a FHIR user counts as staff.
  */
 import {
   type Caller,

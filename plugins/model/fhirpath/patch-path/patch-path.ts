@@ -45,7 +45,7 @@ const literalOf = (expression: Expression | undefined): string | number | boolea
   return typeof value === 'number' ? -value : isNoPath()
 }
 
-/** The type that the argument of `ofType` names: `Quantity` or `FHIR.Quantity`. */
+/** The name of the type that `ofType(Quantity)` or `ofType(FHIR.Quantity)` asks for, without the namespace. */
 const typeNameOf = (expression: Expression | undefined): string => {
   // `ofType(true)`: read as a type name that no type has, so it selects nothing.
   if (expression?.kind === 'literal' && typeof expression.value === 'boolean') return String(expression.value)
