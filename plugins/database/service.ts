@@ -25,6 +25,7 @@ export {
   type TransactOptions,
 } from './contract.ts'
 
+export { eachRow } from './each-row.ts'
 export { Outdated } from './errors.ts'
 export {
   ChangeFeed,

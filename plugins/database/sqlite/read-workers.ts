@@ -48,6 +48,8 @@ const WORKER = workerUrl(import.meta.url, './read-worker.ts')
 
 export const createReadWorkers = (path: string, size: number, cacheKib: number): ReadWorkers => {
   const workers = new Map<Worker, Job | undefined>()
+  /** Shared with each thread: set to 1, it stops the query. */
+  const cancelled = new WeakMap<Worker, Int32Array>()
   const waiting: Job[] = []
   let closed = false
 
@@ -70,13 +72,24 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number):
     next()
   }
   const spawn = (): Worker => {
-    const worker = new Worker(WORKER, { workerData: { path, cacheKib }, resourceLimits: THREAD_LIMITS })
+    const flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+    const worker = new Worker(WORKER, {
+      workerData: { path, cacheKib, cancelled: flag },
+      resourceLimits: THREAD_LIMITS,
+    })
+    cancelled.set(worker, flag)
     worker.on('message', (answer: ReadWorkerResult) => settle(worker, answer))
     worker.on('error', (error) => lose(worker, error))
     worker.on('exit', () => lose(worker, QueryCancelled()))
     worker.unref()
     workers.set(worker, undefined)
     return worker
+  }
+  /** Stops the query as well: the thread ends when its statement does. */
+  const end = (worker: Worker): Promise<number> => {
+    const flag = cancelled.get(worker)
+    if (flag !== undefined) Atomics.store(flag, 0, 1)
+    return worker.terminate()
   }
   const free = (): Worker | undefined => {
     for (const [worker, job] of workers) if (job === undefined) return worker
@@ -86,13 +99,12 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number):
     workers.set(worker, job)
     // A thread with work keeps the process alive, an idle one does not.
     worker.ref()
-    // better-sqlite3 has no interrupt: cancelling a query ends its thread, and the next job starts a new one. The
-    // caller is answered at once.
+    // Cancelling a query ends its thread, and the next job starts a new one. The caller is answered at once.
     const cancel = (): void => {
       if (workers.get(worker) !== job) return
       job.reject(QueryCancelled())
       workers.delete(worker)
-      void worker.terminate()
+      void end(worker)
       next()
     }
     if (job.signal !== undefined) {
@@ -125,7 +137,7 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number):
     async close() {
       closed = true
       for (const job of waiting.splice(0)) job.reject(QueryCancelled())
-      await Promise.all([...workers.keys()].map((worker) => worker.terminate()))
+      await Promise.all([...workers.keys()].map(end))
     },
   }
 }

@@ -1,5 +1,6 @@
 /** Turns planned clauses into SQL that selects the resource keys of all matches. */
 
+import { eachRow } from '../../database/service.ts'
 import { and, type Fragment, join, q, raw, unionAll } from '../sql/fragment.ts'
 import type { KeySource, SearchClause } from './clause.ts'
 import type { Plan } from './plan-contract.ts'
@@ -15,14 +16,17 @@ export const createAliases = (): (() => string) => {
 /** The rows of all sources. */
 export const unite = (sources: readonly KeySource[]): Fragment => unionAll(sources.map(({ keysSql }) => keysSql))
 
-/** `AND` and the check of each clause but the driving one. */
+/** `AND` and the check of each clause but the driving one. A long statement can be cancelled between two candidates. */
 export const checks = (
   { conditions, drivingClause }: Pick<Plan, 'conditions' | 'drivingClause'>,
   d: string,
   name: () => string,
 ): Fragment =>
   join(
-    conditions.filter((one) => one !== drivingClause).map((one) => q` AND ${one.checkSql(d, name)}`),
+    [
+      raw(` ${eachRow(`${d}.rid`)}`),
+      ...conditions.filter((one) => one !== drivingClause).map((one) => q` AND ${one.checkSql(d, name)}`),
+    ],
     '',
   )
 

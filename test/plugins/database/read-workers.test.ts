@@ -1,12 +1,15 @@
 /** Reader threads: a cancelled query takes nobody else's with it. */
 import { getEventListeners } from 'node:events'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import BetterSqlite from 'better-sqlite3'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
-import { sql } from '../../../plugins/database/service.ts'
+import { eachRow, sql } from '../../../plugins/database/service.ts'
 import { createReadWorkers } from '../../../plugins/database/sqlite/read-workers.ts'
+import { cpuTime } from '../../support/cpu-time.ts'
 import { temporaryFolder } from '../../support/database-kinds.ts'
+import { until } from '../../support/until.ts'
 
 const folder = temporaryFolder()
 const path = join(folder.path, 'readers.sqlite')
@@ -18,9 +21,10 @@ test.before(() => {
 test.after(() => folder.remove())
 
 const short = sql('test.short', 'SELECT n FROM t ORDER BY n')
+/** Takes minutes. */
 const long = sql(
   'test.long',
-  'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 1000000000) SELECT count(*) AS n FROM c',
+  `WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 1000000000) SELECT count(*) AS n FROM c WHERE n > 0 ${eachRow('c.n')}`,
 )
 
 test('a query cancelled just as its answer arrives leaves the ones behind it alone', async () => {
@@ -67,6 +71,27 @@ test('a cancelled query lets its thread go at once and the next one starts anoth
   controller.abort()
   assert.is(await first, 'database/query-cancelled')
   assert.is((await next).length, 3)
+  await workers.close()
+})
+
+const THREADS = '/proc/self/task'
+const onLinux = existsSync(THREADS) ? test : test.skip
+
+onLinux('the thread of a cancelled query ends while the query would run for minutes', async () => {
+  const workers = createReadWorkers(path, 1, 2_048)
+  await workers.all(short, [])
+  const threads = (): number => readdirSync(THREADS).length
+  const before = threads()
+  const controller = new AbortController()
+  const running = workers.all(long, [], controller.signal).then(
+    () => 'done',
+    (error: { key: string }) => error.key,
+  )
+  const started = cpuTime()
+  await until(() => cpuTime() > started + 100, 10_000, 'the query')
+  controller.abort()
+  assert.is(await running, 'database/query-cancelled')
+  await until(() => threads() < before, 10_000, 'the end of the thread')
   await workers.close()
 })
 

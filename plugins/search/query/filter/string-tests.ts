@@ -3,7 +3,7 @@ import { SearchEmpty } from '../../errors.ts'
 import { normalize, toPrefixKey } from '../../index/normalize.ts'
 import { and, type Fragment, isIn, q, raw } from '../../sql/fragment.ts'
 import type { IndexLookup } from '../index-lookup.ts'
-import { contains, prefixLookup, stringRow } from '../lookups/string.ts'
+import { checkedParam, contains, prefixLookup, stringRow } from '../lookups/string.ts'
 import { codesOf, type ValueContext } from '../value-context.ts'
 
 export const STRING_OPERATORS = ['eq', 'co', 'sw', 'ew', 'gt', 'lt', 'ge', 'le'] as const
@@ -32,6 +32,7 @@ export const stringTest = (
   const lookup = (where: Fragment, test: (one: string) => boolean): IndexLookup => ({
     table: 'ix_str',
     where: and([isIn('x.param', codes), where]),
+    check: and([isIn(checkedParam(dialect), codes), where]),
     isOrdered: false,
     probeable: true,
     matches: stringRow(codes, test),

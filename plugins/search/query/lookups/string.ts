@@ -24,6 +24,13 @@ export const contains = (dialect: ValueContext['dialect'], text: string): Fragme
     ? q`instr(coalesce(x.tail, x.val), ${text}) > 0`
     : q`strpos(coalesce(x.tail, x.val), ${text}) > 0`
 
+/**
+ * The column of the parameter in conditions on whole texts that check a resource. For each resource SQLite would scan all rows of
+ * the parameter, because only the primary key has the column `tail`. With the plus it seeks the rows of the resource.
+ */
+export const checkedParam = (dialect: ValueContext['dialect']): string =>
+  dialect === 'sqlite' ? '+x.param' : 'x.param'
+
 export const stringRow =
   (codes: readonly number[], test: (text: string, exact: unknown) => boolean) =>
   ({ string }: IndexEntries): boolean =>
@@ -72,6 +79,7 @@ export const stringLookups = (
       return {
         table: 'ix_str',
         where: q`${isIn('x.param', codes)} AND ${contains(dialect, folded)}`,
+        check: q`${isIn(checkedParam(dialect), codes)} AND ${contains(dialect, folded)}`,
         isOrdered: false,
         probeable: true,
         matches: stringRow(codes, (one) => one.includes(folded)),
