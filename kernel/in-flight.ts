@@ -15,6 +15,8 @@ export const createInFlight = (): InFlight => {
   }
   return {
     add(response) {
+      // The client left before the host passed its request on. A response that waited for another one emits no `close` then.
+      if (response.closed || response.req?.socket?.destroyed) return
       responses.add(response)
       response.once('close', () => {
         responses.delete(response)

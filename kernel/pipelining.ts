@@ -82,6 +82,11 @@ export const createPipelinedRequests = ({ onTurn, lastMs }: PipeliningOptions): 
       const before = connection.latest
       // The direct router has started it, so it already has its turn.
       if (before === response) return go()
+      // Node has given it the connection, so it is the next to be answered: a host has passed on a later request before it.
+      if (response.socket !== null && !before.writableFinished) {
+        connection.current = response
+        return go()
+      }
       connection.before = before
       connection.latest = response
       const start = (): void => {
