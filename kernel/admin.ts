@@ -91,6 +91,7 @@ export const mountAdmin = (app: FastifyInstance, run: Runners, endpoint: AdminEn
     config: relaying,
     async handler({ ctx }, reply) {
       const interaction = toInteraction(operation)
+      ctx.hasInteraction = audited
       try {
         await authorizeAdmin(run, ctx, operation)
         const isPretty = readPretty(ctx)

@@ -148,6 +148,8 @@ export class RequestContext {
   /** Milliseconds since the epoch, from the kernel's clock. */
   readonly startedAt: number
   caller: Caller = ANONYMOUS
+  /** Set by what begins an interaction: `onAudit` gets a fact of it, whatever comes of it, also where the client leaves. */
+  hasInteraction = false
   readonly #root: Logger
   readonly #response: RequestContextInit['response']
   #address: string

@@ -52,6 +52,7 @@ export type { Issue, IssueCode } from './issue.ts'
 export type { Kernel } from './kernel.ts'
 export { KERNEL_API } from './kernel-api.ts'
 export type { KernelOptions } from './kernel-options.ts'
+export { CLIENT_LEFT } from './leave-signal.ts'
 export type { Logger, LogOptions } from './log.ts'
 export {
   createMemoryBudget,

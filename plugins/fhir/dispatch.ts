@@ -62,6 +62,7 @@ export const checkOperation = (ruling: Ruling, { type, id }: Interaction, declar
  * promise when all taps are synchronous, so that a restricted read is answered synchronously, too.
  */
 export const authorize = (run: Runners, request: RequestContext, interaction: Interaction): MaybePromise<Ruling> => {
+  request.hasInteraction = true
   if (run.authorize === null) return NO_RULING
   const ruling = new Ruling()
   const asked: MaybePromise<void> = run.authorize(request, interaction, ruling)

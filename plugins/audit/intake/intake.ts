@@ -1,5 +1,5 @@
 /** Passes facts to the audit trail: those of changes in their transaction, all others through the queue. */
-import type { AuditFact, Clock, RequestContext, Usage } from '../../../kernel/index.ts'
+import { type AuditFact, CLIENT_LEFT, type Clock, type RequestContext, type Usage } from '../../../kernel/index.ts'
 import type { EventKind, TrailEvent } from '../event.ts'
 import type { Trail } from '../trail/trail.ts'
 import { eventOf, eventOfRefusal } from './event-of.ts'
@@ -85,6 +85,8 @@ export const createIntake = ({ trail, queue, sampler, reads, includeQuery, clock
       else trail.append(transaction, event)
     },
     used({ request, status, relayed }) {
+      // The fact of its interaction comes, or has come.
+      if (status === CLIENT_LEFT && request.hasInteraction) return
       // The server that answered has recorded its refusals.
       if (status < FIRST_REFUSAL || relayed === 'sent' || recorded.has(request)) return
       if (!queue.isFull) return refuse(request, status, () => eventOfRefusal(request, status))
