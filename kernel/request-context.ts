@@ -26,12 +26,23 @@ export type ContextBuilder = (
   config: RouteConfig,
 ) => RequestContext
 
+const SLASH = 0x2f
+const ORIGIN = /^https?:\/\/[^/?#]*/i
+
+/** Path and query of a request target, which may be a whole URL. RFC 9112, section 3.2.2. */
+const pathOf = (target: string): string => {
+  if (target.charCodeAt(0) === SLASH || !ORIGIN.test(target)) return target
+  const path = target.replace(ORIGIN, '')
+  return path.startsWith('/') ? path : `/${path}`
+}
+
 const WELL_FORMED_ID = /^[A-Za-z0-9][A-Za-z0-9._~:+/=-]{0,127}$/
 
 export const createContextBuilder =
   ({ readAddress, publicUrl, ownUrl, clock, random, log }: ContextParts): ContextBuilder =>
   (request, response, prefix, route, { requestClass = 'read', relay, takesTokenLater = false }) => {
-    const { headers, socket, url = '/', method = 'GET' } = request
+    const { headers, socket, method = 'GET' } = request
+    const url = pathOf(request.url ?? '/')
     const given = headers['x-request-id']
     const secure = (socket as { encrypted?: boolean }).encrypted === true
     return new RequestContext({

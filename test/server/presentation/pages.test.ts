@@ -287,6 +287,24 @@ test('a HEAD has the head of the page, pages are compressed, and a direct answer
   assert.is(answers[0]?.headers['content-type'], PAGE)
 })
 
+test('the page of a request that names the whole URL is the same', async () => {
+  const own = await start([html])
+  const address = await own.listen()
+  const payload = '{"resourceType":"Patient","id":"p1"}'
+  await own.inject({ method: 'PUT', url: '/Patient/p1', headers: FHIR, payload })
+  const { host } = new URL(address)
+  const pages = await Promise.all(
+    ['/Patient/p1/_history/1', `${address}/Patient/p1/_history/1`].map(async (target) => {
+      const head = `GET ${target} HTTP/1.1\r\nHost: ${host}\r\nAccept: ${CHROME}\r\nX-Request-Id: same\r\nConnection: close\r\n\r\n`
+      const [answer] = (await exchange(address, head)).answers
+      return [answer?.statusCode, answer?.headers['content-type'], answer?.body]
+    }),
+  )
+  assert.equal(pages[0]?.slice(0, 2), [200, PAGE])
+  assert.equal(pages[1], pages[0])
+  await own.stop()
+})
+
 test('a Host that is no host and port is refused with a page, and leaves no error in the log', async () => {
   const own = await start([html])
   const address = await own.listen()
