@@ -50,6 +50,8 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number):
   const workers = new Map<Worker, Job | undefined>()
   /** Shared with each thread: set to 1, it stops the query. */
   const cancelled = new WeakMap<Worker, Int32Array>()
+  /** Threads whose queries were cancelled. */
+  const ending = new Set<Promise<void>>()
   const waiting: Job[] = []
   let closed = false
 
@@ -85,11 +87,19 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number):
     workers.set(worker, undefined)
     return worker
   }
-  /** Stops the query as well: the thread ends when its statement does. */
-  const end = (worker: Worker): Promise<number> => {
+  /**
+   * Ends a thread at its answer, which comes soon where the statement has marks of `eachRow`, because the flag stops it. Node would
+   * not stop the statement either, and in a thread that is told to end the function that looks at the flag is not called any more.
+   */
+  const endAtAnswer = (worker: Worker): void => {
     const flag = cancelled.get(worker)
     if (flag !== undefined) Atomics.store(flag, 0, 1)
-    return worker.terminate()
+    workers.delete(worker)
+    const ended = new Promise<void>((resolve) => {
+      worker.once('message', () => void worker.terminate())
+      worker.once('exit', () => resolve())
+    }).then(() => void ending.delete(ended))
+    ending.add(ended)
   }
   const free = (): Worker | undefined => {
     for (const [worker, job] of workers) if (job === undefined) return worker
@@ -103,8 +113,7 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number):
     const cancel = (): void => {
       if (workers.get(worker) !== job) return
       job.reject(QueryCancelled())
-      workers.delete(worker)
-      void end(worker)
+      endAtAnswer(worker)
       next()
     }
     if (job.signal !== undefined) {
@@ -137,7 +146,13 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number):
     async close() {
       closed = true
       for (const job of waiting.splice(0)) job.reject(QueryCancelled())
-      await Promise.all([...workers.keys()].map(end))
+      for (const [worker, job] of workers) {
+        if (job === undefined) continue
+        removeListener(job)
+        job.reject(QueryCancelled())
+        endAtAnswer(worker)
+      }
+      await Promise.all([...ending, ...[...workers.keys()].map((worker) => worker.terminate())])
     },
   }
 }
