@@ -203,8 +203,8 @@ export interface Database {
   /** Reads a small page of committed rows. */
   all<R>(statement: Sql, params: readonly SqlParam[]): MaybePromise<R[]>
   /**
-   * A query that may take longer than a millisecond: runs in a worker thread or a session of its own. Stops when
-   * `signal` aborts.
+   * A query that may take longer than a millisecond: runs in a worker thread or a session of its own. Rejects when `signal` aborts.
+   * PostgreSQL ends the statement then; SQLite ends it at the next mark of `eachRow`, or where there is none at its end.
    */
   longQuery<R>(statement: Sql, params: readonly SqlParam[], signal?: AbortSignal): Promise<R[]>
   /**
