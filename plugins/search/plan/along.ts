@@ -2,7 +2,7 @@
  * Sorts by scanning an index that is in the order of the sort: a page then reads its own rows and those that the
  * checks reject, whereas a sort reads the values of all matches.
  */
-import { createAliases } from '../query/clause-sql.ts'
+import { checks, createAliases } from '../query/clause-sql.ts'
 import type { Plan } from '../query/plan-contract.ts'
 import type { IndexScan, SortValue } from '../query/walk.ts'
 import { and, type Fragment, join, or, q, raw } from '../sql/fragment.ts'
@@ -61,11 +61,7 @@ export const scanSql = (plan: Plan, way: Way, { pin, from, limit, near }: Stretc
   const { walk } = way
   const name = createAliases()
   const after = from === undefined ? raw('1 = 1') : behind(way, walk.at(from.keys), from.rid)
-  const tests = (w: string): Fragment =>
-    join(
-      plan.conditions.map((one) => q` AND ${one.checkSql(w, name)}`),
-      '',
-    )
+  const tests = (w: string): Fragment => checks({ ...plan, drivingClause: undefined }, w, name)
   const sorted = ordering(way, names('o', walk.order), 'rid')
   const streams = walk.parts(plan.type).map((part, at) => {
     const columns = q`w.rid AS rid${selectedAs('o', walk.order)}${selectedAs('s', walk.keys)}`
@@ -91,10 +87,7 @@ export const between = (
   const name = createAliases()
   const first = raw(walk.order[0] as string)
   const within = and(ends.map(([sign, keys]) => q`${first} ${raw(sign)} ${walk.at(keys)[0] as SortValue}`))
-  const tests = join(
-    plan.conditions.map((one) => q` AND ${one.checkSql('w', name)}`),
-    '',
-  )
+  const tests = checks({ ...plan, drivingClause: undefined }, 'w', name)
   return join(
     walk
       .parts(plan.type)
