@@ -94,11 +94,18 @@ export const createPipelinedRequests = ({ onTurn, lastMs }: PipeliningOptions): 
         go()
       }
       if (before.writableFinished) return start()
-      before.once('close', () => {
-        if (socket.destroyed || socket.writableEnded) return
+      let hasTurn = false
+      const take = (): void => {
+        if (hasTurn || socket.destroyed || socket.writableEnded) return
         if (ending.has(socket) && !request.complete) return
+        hasTurn = true
         onTurn(socket)
         start()
+      }
+      before.once('close', take)
+      // A host has passed on a later request before this one, so `before` waits for it. Otherwise `close` follows.
+      response.once('socket', () => {
+        if (!before.writableFinished) take()
       })
     },
     isFree({ socket }) {

@@ -109,21 +109,29 @@ test('a client that leaves while its second request waits for the first does not
   answer()
 })
 
-test('pipelined requests that are passed on in another order are answered in their own', async () => {
-  const second = Promise.withResolvers<void>()
-  const { address, stop } = await hostThat(({ url }, _response, pass) => {
-    if (url === '/who?n=1') void second.promise.then(pass)
-    else {
-      pass()
-      second.resolve()
-    }
+for (const order of [
+  [2, 1],
+  [3, 1, 2],
+  [3, 2, 1],
+  [2, 3, 1],
+  [4, 2, 3, 1],
+])
+  test(`pipelined requests that are passed on in the order ${order} are answered in their own`, async () => {
+    const passes = new Map<number, () => void>()
+    const { address, stop } = await hostThat(({ url }, _response, pass) => {
+      passes.set(Number(url?.at(-1)), pass)
+      if (passes.size === order.length) for (const n of order) passes.get(n)?.()
+    })
+    const client = await connectTo(address)
+    const own = [...order].sort()
+    client.send(own.map((n) => get(`/who?n=${n}`)).join(''))
+    const text = await client.until(`?n=${own.length}`)
+    assert.equal(
+      text.match(/n=\d/g),
+      own.map((n) => `n=${n}`),
+    )
+    client.destroy()
+    await stop()
   })
-  const client = await connectTo(address)
-  client.send(get('/who?n=1') + get('/who?n=2'))
-  const text = await client.until('?n=2')
-  assert.equal(text.match(/n=\d/g), ['n=1', 'n=2'])
-  client.destroy()
-  await stop()
-})
 
 test.run()
