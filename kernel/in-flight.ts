@@ -2,7 +2,8 @@
 import type { ServerResponse } from 'node:http'
 
 export interface InFlight {
-  add(response: ServerResponse): void
+  /** Returns false where the client left before the host passed its request on: nobody would learn what was done. */
+  add(response: ServerResponse): boolean
   /** Resolves when none is left; when `late` aborts, the connections are cut. */
   finish(late: AbortSignal): Promise<void>
 }
@@ -15,13 +16,14 @@ export const createInFlight = (): InFlight => {
   }
   return {
     add(response) {
-      // The client left before the host passed its request on. A response that waited for another one emits no `close` then.
-      if (response.closed || response.req?.socket?.destroyed) return
+      // Not only `closed`: a response that waited for another one emits no `close` when the client leaves.
+      if (response.closed || response.req?.socket?.destroyed) return false
       responses.add(response)
       response.once('close', () => {
         responses.delete(response)
         if (responses.size === 0) empty?.()
       })
+      return true
     },
     async finish(late) {
       if (responses.size === 0) return

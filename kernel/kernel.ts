@@ -183,10 +183,7 @@ export const createKernel = async (options: KernelOptions): Promise<Kernel> => {
     memory,
     fastify: host.mount,
     handler: (request, response) => {
-      // The client left before the host passed its request on, so nobody would learn what was done.
-      if (response.closed || request.socket.destroyed) return
-      inFlight.add(response)
-      port.handle(request, response)
+      if (inFlight.add(response)) port.handle(request, response)
     },
     upgrade: (request, socket, head) => upgrades.receive(request, socket, head, host.routing ?? port.handle),
     get: (service) => services.get(service),

@@ -1,4 +1,4 @@
-/** What other plugins may import from html: functions that write and send pages, and their colours. */
+/** Other plugins may import this from html: functions that write and send pages, and the colours of pages. */
 export { createLinks, type Links } from './links.ts'
 export { headOf } from './markup/head.ts'
 export { type Html, html, type Part, trusted } from './markup/html.ts'

@@ -5,7 +5,6 @@
 import type { Clock, RequestContext } from '../../../kernel/index.ts'
 import { RelayExpired, RelayForged, RelayLoop } from './errors.ts'
 import { GOOD_MS, type MarkKey, RELAY_HEADER, readMark } from './relay-mark.ts'
-import { pathOf } from './relay-requests.ts'
 
 export interface ReceiveParts {
   /** True where this server makes changes itself. */
@@ -21,8 +20,8 @@ export const createReceive =
   (request: RequestContext): undefined => {
     const mark = request.headers[RELAY_HEADER]
     if (mark === undefined) return undefined
-    const { method, id } = request
-    const relayed = typeof mark === 'string' && readMark(key(), mark, { method, id, url: pathOf(request.url) })
+    const { method, id, url } = request
+    const relayed = typeof mark === 'string' && readMark(key(), mark, { method, id, url })
     if (!relayed) throw RelayForged()
     if (Math.abs(clock.now() - relayed.at) > GOOD_MS) throw RelayExpired(GOOD_MS / 1000)
     if (!isPrimary) throw RelayLoop()

@@ -16,21 +16,13 @@ export interface RelayParts {
 /** Answers with the primary's answer. Throws PrimaryAway, PrimaryBusy or RelayUnknown. */
 export type RelayRequest = (request: RequestContext) => Promise<Reply>
 
-/** A target may be a whole URL: RFC 9112, section 3.2.2. */
-export const pathOf = (url: string): string => {
-  if (url.startsWith('/')) return url
-  const { pathname, search } = new URL(url)
-  return `${pathname}${search}`
-}
-
 /** Of HEAD the empty stream is given: without one the router would send a length of 0 in place of the primary's. */
 const hasNoBody = (method: string, status: number): boolean => method !== 'HEAD' && (status === 204 || status === 304)
 
 export const createRelay =
   ({ primary, key, server, clock }: RelayParts): RelayRequest =>
   async (request) => {
-    const { method, id, address, signal } = request
-    const path = pathOf(request.url)
+    const { method, id, url: path, address, signal } = request
     const headers: PassedHeaders = headersToSend(request.headers)
     headers['x-request-id'] = id
     headers[RELAY_HEADER] = makeMark(key(), { server, at: clock.now(), address }, { method, url: path, id })

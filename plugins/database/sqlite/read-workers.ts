@@ -88,8 +88,8 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number):
     return worker
   }
   /**
-   * Ends a thread at its answer, which comes soon where the statement has marks of `eachRow`, because the flag stops it. Node would
-   * not stop the statement either, and in a thread that is told to end the function that looks at the flag is not called any more.
+   * Ends a thread when it has answered, which is soon where the statement has marks of `eachRow`, because the flag cancels it. An
+   * earlier `terminate()` would not cancel the statement, and Node calls no JavaScript behind it, so the flag would not be read.
    */
   const endAtAnswer = (worker: Worker): void => {
     const flag = cancelled.get(worker)

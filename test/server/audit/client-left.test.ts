@@ -1,4 +1,4 @@
-/** What a client that left has asked for has one event; a search that it gave up is no failure of the server. */
+/** A request has one event, also where its client leaves. A search that its client gives up is no failure of the server. */
 // database: sqlite, because what a hook waits for does not depend on the database
 import { once } from 'node:events'
 import { connect } from 'node:net'
