@@ -4,11 +4,17 @@ import type { EventEmitter } from 'node:events'
 /** The status that proxies log for a client that left before the answer; never sent. */
 export const CLIENT_LEFT = 499
 
+/** The connection of a request. It emits `end` when the client closes its side. */
+interface ClientSocket extends EventEmitter {
+  readonly readableEnded?: boolean
+  readonly destroyed?: boolean
+  readonly writable?: boolean
+}
+
 /** What the context of a request needs of its response. */
 export interface ContextResponse extends EventEmitter {
   readonly writableFinished: boolean
-  /** Its connection emits `end` when the client closes its side. */
-  readonly req?: { readonly socket: EventEmitter & { readonly readableEnded?: boolean; readonly writable?: boolean } }
+  readonly req?: { readonly socket: ClientSocket }
   setHeader(name: string, value: string | readonly string[]): unknown
 }
 
@@ -24,7 +30,8 @@ export const leaveSignal = (response: ContextResponse | null, gone: () => void):
     if (socket?.writable === false) gone()
     controller.abort()
   }
-  if (socket?.readableEnded) leave()
+  // A connection that the client has reset has no `end`, and its response may have emitted `close` before.
+  if (socket?.readableEnded || (socket?.destroyed && !response.writableFinished)) leave()
   socket?.once('end', leave)
   response.once('close', () => {
     socket?.off('end', leave)
