@@ -213,7 +213,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
   const reader = inMemory ? statements : createSqliteReader(handle, createPreparedStatements(readHandle))
   const longReads: ReadWorkers | undefined = inMemory
     ? undefined
-    : createReadWorkers(path, options.pool ?? READERS, options.caches.thread)
+    : createReadWorkers(path, options.pool ?? READERS, options.caches.thread, options.clock)
   let orm: Promise<MikroORM> | undefined
 
   /** All reads outside of transactions go through this function. */

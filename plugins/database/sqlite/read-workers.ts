@@ -4,7 +4,7 @@
  */
 
 import { Worker } from 'node:worker_threads'
-import { THREAD_LIMITS, workerUrl } from '../../../kernel/index.ts'
+import { type Clock, THREAD_LIMITS, workerUrl } from '../../../kernel/index.ts'
 import type { Sql, SqlParam } from '../contract.ts'
 import { QueryCancelled } from '../errors.ts'
 import type { ReadWorkerResult } from './read-worker-result.ts'
@@ -45,82 +45,98 @@ export interface ReadWorkers {
 }
 
 const WORKER = workerUrl(import.meta.url, './read-worker.ts')
+const LATE_MS = 100 // milliseconds after which a cancelled query is taken for one that has no marks of `eachRow`
 
-export const createReadWorkers = (path: string, size: number, cacheKib: number): ReadWorkers => {
-  const workers = new Map<Worker, Job | undefined>()
-  /** Shared with each thread: set to 1, it stops the query. */
-  const cancelled = new WeakMap<Worker, Int32Array>()
-  /** Threads whose queries were cancelled. */
-  const ending = new Set<Promise<void>>()
+interface Thread {
+  readonly worker: Worker
+  /** Shared with the thread: set to 1, it stops the query. */
+  readonly flag: Int32Array
+  job: Job | undefined
+  /** The query that was cancelled, until the thread answers. Its caller was answered. */
+  cancelled: Job | undefined
+  /** True where that takes long, so another thread may take its place. */
+  isLate: boolean
+}
+
+export const createReadWorkers = (path: string, size: number, cacheKib: number, clock: Clock): ReadWorkers => {
+  const threads = new Set<Thread>()
   const waiting: Job[] = []
   let closed = false
 
-  const settle = (worker: Worker, { rows, error }: ReadWorkerResult): void => {
-    // The thread answered just when it was cancelled: it must not get another job.
-    if (!workers.has(worker)) return
-    const job = workers.get(worker)
-    workers.set(worker, undefined)
-    if (job !== undefined) removeListener(job)
+  const settle = (thread: Thread, { rows, error }: ReadWorkerResult): void => {
+    const { job, worker } = thread
+    if (thread.cancelled !== undefined) Atomics.store(thread.flag, 0, 0)
+    thread.job = undefined
+    thread.cancelled = undefined
+    thread.isLate = false
     worker.unref()
-    if (error === undefined) job?.resolve((rows ?? []).map((row) => toOwnBytes(row as Record<string, unknown>)))
-    else job?.reject(Object.assign(new Error(error.message), { code: error.code }))
+    if (job !== undefined) {
+      removeListener(job)
+      if (error === undefined) job.resolve((rows ?? []).map((row) => toOwnBytes(row as Record<string, unknown>)))
+      else job.reject(Object.assign(new Error(error.message), { code: error.code }))
+    }
+    if (threads.size > size) {
+      threads.delete(thread)
+      void worker.terminate()
+    }
     next()
   }
-  const lose = (worker: Worker, error: unknown): void => {
-    const job = workers.get(worker)
-    workers.delete(worker)
+  const lose = (thread: Thread, error: unknown): void => {
+    const { job } = thread
+    threads.delete(thread)
+    thread.job = undefined
     if (job !== undefined) removeListener(job)
     job?.reject(error)
     next()
   }
-  const spawn = (): Worker => {
+  const spawn = (): Thread => {
     const flag = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
     const worker = new Worker(WORKER, {
       workerData: { path, cacheKib, cancelled: flag },
       resourceLimits: THREAD_LIMITS,
     })
-    cancelled.set(worker, flag)
-    worker.on('message', (answer: ReadWorkerResult) => settle(worker, answer))
-    worker.on('error', (error) => lose(worker, error))
-    worker.on('exit', () => lose(worker, QueryCancelled()))
+    const thread: Thread = { worker, flag, job: undefined, cancelled: undefined, isLate: false }
+    worker.on('message', (answer: ReadWorkerResult) => settle(thread, answer))
+    worker.on('error', (error) => lose(thread, error))
+    worker.on('exit', () => lose(thread, QueryCancelled()))
     worker.unref()
-    workers.set(worker, undefined)
-    return worker
+    threads.add(thread)
+    return thread
   }
   /**
-   * Ends a thread when it has answered, which is soon where the statement has marks of `eachRow`, because the flag cancels it. An
-   * earlier `terminate()` would not cancel the statement, and Node calls no JavaScript behind it, so the flag would not be read.
+   * Answers the caller at once. The flag ends the query soon where its statement has marks of `eachRow`, and the thread takes the
+   * next one: when many clients leave at the same time, a thread for each of their queries would take more than the queries.
    */
-  const endAtAnswer = (worker: Worker): void => {
-    const flag = cancelled.get(worker)
-    if (flag !== undefined) Atomics.store(flag, 0, 1)
-    workers.delete(worker)
-    const ended = new Promise<void>((resolve) => {
-      worker.once('message', () => void worker.terminate())
-      worker.once('exit', () => resolve())
-    }).then(() => void ending.delete(ended))
-    ending.add(ended)
-  }
-  const free = (): Worker | undefined => {
-    for (const [worker, job] of workers) if (job === undefined) return worker
-    return workers.size < size ? spawn() : undefined
-  }
-  const run = (worker: Worker, job: Job): void => {
-    workers.set(worker, job)
-    // A thread with work keeps the process alive, an idle one does not.
-    worker.ref()
-    // Cancelling a query ends its thread, and the next job starts a new one. The caller is answered at once.
-    const cancel = (): void => {
-      if (workers.get(worker) !== job) return
-      job.reject(QueryCancelled())
-      endAtAnswer(worker)
+  const cancel = (thread: Thread, job: Job): void => {
+    removeListener(job)
+    thread.job = undefined
+    thread.cancelled = job
+    Atomics.store(thread.flag, 0, 1)
+    job.reject(QueryCancelled())
+    const replace = (): void => {
+      if (thread.cancelled !== job) return
+      thread.isLate = true
       next()
     }
+    clock.deadline(LATE_MS).addEventListener('abort', replace, { once: true })
+  }
+  const free = (): Thread | undefined => {
+    let late = 0
+    for (const thread of threads)
+      if (thread.isLate) late += 1
+      else if (thread.job === undefined && thread.cancelled === undefined) return thread
+    // As many again may take the place of late ones, which end at their own pace.
+    return threads.size < size + Math.min(late, size) ? spawn() : undefined
+  }
+  const run = (thread: Thread, job: Job): void => {
+    thread.job = job
+    // A thread with work keeps the process alive, an idle one does not.
+    thread.worker.ref()
     if (job.signal !== undefined) {
-      job.signal.addEventListener('abort', cancel, { once: true })
-      job.cancel = cancel
+      job.cancel = () => cancel(thread, job)
+      job.signal.addEventListener('abort', job.cancel, { once: true })
     }
-    worker.postMessage({ text: job.text, params: job.params })
+    thread.worker.postMessage({ text: job.text, params: job.params })
   }
   const next = (): void => {
     while (waiting.length > 0 && !closed) {
@@ -128,10 +144,17 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number):
         waiting.shift()?.reject(QueryCancelled())
         continue
       }
-      const worker = free()
-      if (worker === undefined) return
-      run(worker, waiting.shift() as Job)
+      const thread = free()
+      if (thread === undefined) return
+      run(thread, waiting.shift() as Job)
     }
+  }
+  /** Node calls no JavaScript in a thread that is to end, so the flag would not be read: it ends when it has answered. */
+  const end = async (thread: Thread): Promise<void> => {
+    if (thread.job !== undefined) cancel(thread, thread.job)
+    if (thread.cancelled !== undefined)
+      await new Promise((resolve) => thread.worker.once('message', resolve).once('exit', resolve))
+    await thread.worker.terminate()
   }
   return {
     all: <R>(statement: Sql, params: readonly SqlParam[], signal?: AbortSignal) =>
@@ -141,18 +164,13 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number):
         next()
       }),
     get status() {
-      return { size, busy: [...workers.values()].filter((job) => job !== undefined).length, waiting: waiting.length }
+      const busy = [...threads].filter(({ job, cancelled }) => job !== undefined || cancelled !== undefined).length
+      return { size, busy, waiting: waiting.length }
     },
     async close() {
       closed = true
       for (const job of waiting.splice(0)) job.reject(QueryCancelled())
-      for (const [worker, job] of workers) {
-        if (job === undefined) continue
-        removeListener(job)
-        job.reject(QueryCancelled())
-        endAtAnswer(worker)
-      }
-      await Promise.all([...ending, ...[...workers.keys()].map((worker) => worker.terminate())])
+      await Promise.all([...threads].map(end))
     },
   }
 }
