@@ -113,6 +113,12 @@ export interface Transaction extends StatementRunner {
   insertDeferred(insert: DeferredInsert, params: readonly SqlScalar[], last?: SqlScalar): MaybePromise<void>
   all<R>(statement: Sql, params: readonly SqlParam[]): MaybePromise<R[]>
   /**
+   * A query that may take longer than a millisecond. SQLite runs it in a thread while nothing was written in this COMMIT, and else on
+   * the main thread, and limits the time of all such queries of a transaction: fails with `TransactionQueriesTooLong`. `work` may run
+   * again for that. Rejects when `signal` is aborted before it begins or, in a thread of SQLite, while it runs.
+   */
+  longQuery<R>(statement: Sql, params: readonly SqlParam[], signal?: AbortSignal): Promise<R[]>
+  /**
    * Takes the lock of this name until the end of this transaction, so that no other transaction of any process gets
    * past here; with `isShared` others that share it do. SQLite has one writer and never waits. When the lock cannot be had in time it fails with an error for
    * which `isHeldUp` is true.

@@ -157,6 +157,12 @@ export const QueryCancelled = defineError(
   'timeout',
   'The query was cancelled before it finished.',
 )
+export const TransactionQueriesTooLong = defineError(
+  'database/transaction-queries-too-long',
+  400,
+  'too-costly',
+  'The searches of this change took too long on SQLite, where other changes wait for them; nothing was stored. Name a parameter that few resources match, or send what only searches in a batch.',
+)
 export const MigrateArguments = defineError(
   'database/migrate-arguments',
   500,

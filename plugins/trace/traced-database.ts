@@ -32,6 +32,13 @@ export const tracedDatabase = (database: Database, traces: OpenTraces): Database
           () => inner.all<any>(statement, params),
           (rows) => rowsOf(rows),
         ),
+      longQuery: (statement, params, signal) =>
+        trace.time(
+          'statement',
+          detailsOf(statement, 'transaction'),
+          () => inner.longQuery<any>(statement, params, signal),
+          (rows) => rowsOf(rows),
+        ),
       run: (statement, params) =>
         trace.time('statement', detailsOf(statement, 'transaction'), () => inner.run(statement, params)),
     })

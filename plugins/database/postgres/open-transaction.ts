@@ -5,6 +5,7 @@
 
 import { BeforeCommitWork } from '../before-commit-work.ts'
 import { type Sql, type SqlParam, sql, type Transaction } from '../contract.ts'
+import { QueryCancelled } from '../errors.ts'
 import type { Publication } from '../feed/publication.ts'
 import { insertImmediately } from '../insert-immediately.ts'
 import { createBorrowedSession } from './borrowed-session.ts'
@@ -103,16 +104,17 @@ export const openTransaction = ({
   let isRelaxed = false
   let hasEnded = false
 
-  const check = (): void => {
+  const check = (signal?: AbortSignal): void => {
     if (hasEnded) throw new Error('a statement came after the end of its transaction')
+    if (signal?.aborted) throw QueryCancelled()
   }
   const holdBack = (statement: Sql, params: readonly SqlParam[]): void => {
     check()
     hasWritten ||= !isRead(statement)
     held.add(statement, params)
   }
-  const query = async (statement: Sql, params: readonly SqlParam[]): Promise<Record<string, unknown>[]> => {
-    check()
+  const query = async (statement: Sql, params: readonly SqlParam[], signal?: AbortSignal) => {
+    check(signal)
     hasWritten ||= !isRead(statement)
     const results = await sender.flush({ statement, params })
     return results.at(-1)!.rows
@@ -163,6 +165,7 @@ export const openTransaction = ({
       get: async <R>(statement: Sql, params: readonly SqlParam[]) =>
         (await query(statement, params))[0] as R | undefined,
       all: async <R>(statement: Sql, params: readonly SqlParam[]) => (await query(statement, params)) as R[],
+      longQuery: async <R>(...asked: Parameters<typeof query>) => (await query(...asked)) as R[],
       run(statement, params) {
         holdBack(statement, params)
         if (!held.isFull) return

@@ -10,6 +10,7 @@ import { pause } from '../lease/pause.ts'
 import { TIMES } from '../lease/times.ts'
 import type { Opened, OpenOptions } from '../opening.ts'
 import { changesOf, planSchema, type SchemaPlan } from '../schema.ts'
+import { cancellable } from './cancellable.ts'
 import { type Checkpointer, createCheckpointer } from './checkpointer.ts'
 import { countStart } from './count-start.ts'
 import { createInMemory } from './create-in-memory.ts'
@@ -185,7 +186,7 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
   const { log } = options
   const inMemory = options.kind === 'memory'
   const { handle, isLatest } = await openCurrent(options, path)
-  const statements = createPreparedStatements(handle)
+  const statements = createPreparedStatements(handle, cancellable)
   const checkpointer: Checkpointer | undefined = inMemory
     ? undefined
     : createCheckpointer(path, pagesInLog(handle), (message) =>
@@ -202,8 +203,12 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
     files &&
     lock &&
     watchLock({ lock, lockAgain: () => lockOf(options), isLatest, files, onTaken: options.lease.onLost, log })
+  const longReads: ReadWorkers | undefined = inMemory
+    ? undefined
+    : createReadWorkers(path, options.pool ?? READERS, options.caches.thread, options.clock)
+  const threads = (): ReadWorkers | undefined => (fileGuard?.isLost ? undefined : longReads)
   const writer = createWriter({
-    ...{ handle, statements, insertBuffer, clock: options.clock, isReadApart: !inMemory },
+    ...{ handle, statements, insertBuffer, threads, clock: options.clock, isReadApart: !inMemory },
     hold: () => lockWatch?.hold(),
     confirm: () => fileGuard?.confirm(),
     onGroup: () => (fileGuard?.isLost || lockWatch?.isTaken ? undefined : checkpointer?.committed()),
@@ -211,9 +216,6 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
   })
   for (const one of new Set([handle, readHandle])) mapFile(one, options.sqliteMmapSize)
   const reader = inMemory ? statements : createSqliteReader(handle, createPreparedStatements(readHandle))
-  const longReads: ReadWorkers | undefined = inMemory
-    ? undefined
-    : createReadWorkers(path, options.pool ?? READERS, options.caches.thread, options.clock)
   let orm: Promise<MikroORM> | undefined
 
   /** All reads outside of transactions go through this function. */
@@ -237,11 +239,10 @@ const openLocked = async (options: OpenOptions, path: string, lock: FileLock | u
     all: <R>(statement: Sql, params: readonly SqlParam[]) =>
       read(statement, () => reader.of(statement).all(...params) as R[]),
     longQuery: async <R>(statement: Sql, params: readonly SqlParam[], signal?: AbortSignal) => {
-      // A thread opens the file by its name, under which another file may be by now.
-      if (longReads === undefined || fileGuard?.isLost)
-        return read(statement, () => reader.of(statement).all(...params) as R[])
+      const readers = threads()
+      if (readers === undefined) return read(statement, () => reader.of(statement).all(...params) as R[])
       if (insertBuffer.concernsReader(statement)) await writer.afterInsertBuffer(() => undefined)
-      return longReads.all<R>(statement, params, signal).catch((error) => {
+      return readers.all<R>(statement, params, signal).catch((error) => {
         throw fromSqlite(error)
       })
     },

@@ -33,14 +33,21 @@ export const createSqliteGroupCommit = (
   handle: BetterSqlite.Database,
   transaction: GroupTransaction,
   insertBuffer: InsertBuffer,
+  /** Puts a job in front of those that wait. */
+  putBack: (job: QueuedTransaction) => void,
 ) => {
   const savepoint = handle.prepare('SAVEPOINT job')
   const release = handle.prepare('RELEASE job')
   const undo = handle.prepare('ROLLBACK TO job')
 
   const runWork = (job: QueuedTransaction): MaybePromise<unknown> => {
-    transaction.start()
+    transaction.start(job.isLong)
     return job.work(transaction)
+  }
+  /** The job runs again as the first one of a COMMIT, if it has to. */
+  const isPutBack = (job: QueuedTransaction): boolean => {
+    if (transaction.wantsToBeLong) putBack({ ...job, isLong: true, readsMayWait: false })
+    return transaction.wantsToBeLong
   }
   const toDone = (job: QueuedTransaction, value: unknown): FinishedTransaction => ({
     job,
@@ -61,7 +68,7 @@ export const createSqliteGroupCommit = (
     }
     const fail = (error: unknown): boolean => {
       if (transaction.wrote) return false
-      job.reject(fromSqlite(error))
+      if (!isPutBack(job)) job.reject(fromSqlite(error))
       return true
     }
     let value: unknown
@@ -90,7 +97,7 @@ export const createSqliteGroupCommit = (
       undo.run()
       release.run()
       insertBuffer.restore(mark)
-      job.reject(fromSqlite(error))
+      if (!isPutBack(job)) job.reject(fromSqlite(error))
     }
   }
 

@@ -5,10 +5,13 @@ import type { Sql, SqlParam, Transaction } from '../contract.ts'
 import type { Publication } from '../feed/publication.ts'
 import type { InsertBuffer } from './insert-buffer.ts'
 import type { PreparedStatements } from './statements.ts'
+import type { TransactionQueries } from './transaction-queries.ts'
 
 export interface GroupTransaction extends Transaction {
-  /** Starts the next job. */
-  start(): void
+  /** Starts the next job; `isLong`: see `TransactionQueries`. */
+  start(isLong: boolean): void
+  /** True where the current job fails because it has to run again as a long one. */
+  readonly wantsToBeLong: boolean
   /** Whether the current job has written anything. */
   readonly wrote: boolean
   /** Items that it registered with `beforeCommit`. */
@@ -22,15 +25,23 @@ export interface GroupTransaction extends Transaction {
 const NOTHING: readonly Publication[] = []
 const NOBODY: readonly (() => void)[] = []
 
-export const createJobTransaction = (statements: PreparedStatements, insertBuffer: InsertBuffer): GroupTransaction => {
+export const createJobTransaction = (
+  statements: PreparedStatements,
+  insertBuffer: InsertBuffer,
+  queries: TransactionQueries,
+): GroupTransaction => {
   let wrote = false
   let left: BeforeCommitWork | undefined
   let listeners: (() => void)[] | undefined
   let published: Publication[] | undefined
 
+  const writes = (): void => {
+    wrote = true
+    queries.wrote()
+  }
   const prepare = (statement: Sql): BetterSqlite.Statement => {
     if (insertBuffer.concerns(statement)) {
-      wrote = true
+      writes()
       for (const _part of insertBuffer.flush());
     }
     return statements.of(statement)
@@ -38,11 +49,12 @@ export const createJobTransaction = (statements: PreparedStatements, insertBuffe
   /** A statement with a result; with RETURNING it may write too. */
   const prepared = (statement: Sql): BetterSqlite.Statement => {
     const found = prepare(statement)
-    if (!found.readonly) wrote = true
+    if (!found.readonly) writes()
     return found
   }
   return {
-    start() {
+    start(isLong) {
+      queries.start(isLong)
       wrote = false
       left = undefined
       listeners = undefined
@@ -50,6 +62,9 @@ export const createJobTransaction = (statements: PreparedStatements, insertBuffe
     },
     get wrote() {
       return wrote
+    },
+    get wantsToBeLong() {
+      return queries.wantsToBeLong
     },
     get left() {
       return left
@@ -75,12 +90,13 @@ export const createJobTransaction = (statements: PreparedStatements, insertBuffe
     },
     get: <R>(statement: Sql, params: readonly SqlParam[]) => prepared(statement).get(...params) as R | undefined,
     all: <R>(statement: Sql, params: readonly SqlParam[]) => prepared(statement).all(...params) as R[],
+    longQuery: (statement, params, signal) => queries.run({ statement, params, signal }, wrote, prepared),
     run(statement, params) {
-      wrote = true
+      writes()
       prepare(statement).run(...params)
     },
     insertDeferred(insert, params, last) {
-      wrote = true
+      writes()
       insertBuffer.add(insert, params, last)
     },
     hold: () => undefined,

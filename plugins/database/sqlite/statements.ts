@@ -10,13 +10,17 @@ export interface PreparedStatements {
   of(statement: Sql): BetterSqlite.Statement<unknown[], unknown>
 }
 
-export const createPreparedStatements = (handle: BetterSqlite.Database): PreparedStatements => {
+/** `rewrite` changes the text of a statement before it is prepared. */
+export const createPreparedStatements = (
+  handle: BetterSqlite.Database,
+  rewrite: (text: string) => string = (text) => text,
+): PreparedStatements => {
   const prepared = new LRUCache<Sql, BetterSqlite.Statement<unknown[], unknown>>({ max: MAX_PREPARED })
   return {
     of(statement) {
       let found = prepared.get(statement)
       if (found === undefined) {
-        found = handle.prepare<unknown[], unknown>(withoutPeeking(statement.sqlite))
+        found = handle.prepare<unknown[], unknown>(rewrite(withoutPeeking(statement.sqlite)))
         prepared.set(statement, found)
       }
       return found

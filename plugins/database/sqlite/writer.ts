@@ -2,16 +2,15 @@
  * The only writer of a SQLite database. All transactions that wait share the next commit: one fsync serves many, so
  * FULL costs little more than NORMAL.
  */
-import type BetterSqlite from 'better-sqlite3'
-import { type Clock, createPause } from '../../../kernel/index.ts'
+import { createPause } from '../../../kernel/index.ts'
 import type { MaybePromise, Transaction, TransactOptions } from '../contract.ts'
 import { createCommitGroup } from './commit-group.ts'
 import { forReader, fromSqlite } from './failure.ts'
 import { createSqliteGroupCommit, type FinishedTransaction, type QueuedTransaction } from './group-commit.ts'
 import { createJobTransaction } from './group-transaction.ts'
-import type { InsertBuffer } from './insert-buffer.ts'
 import { createSqliteTransaction } from './sqlite-transaction.ts'
 import type { PreparedStatements } from './statements.ts'
+import { createTransactionQueries, type TransactionQueriesParts } from './transaction-queries.ts'
 
 interface Bounds {
   /**
@@ -49,11 +48,9 @@ export interface Writer {
   close(): Promise<void>
 }
 
-export interface WriterParts {
-  readonly handle: BetterSqlite.Database
+export interface WriterParts extends TransactionQueriesParts {
+  /** With the marks of `eachRow` replaced: see cancellable.ts. */
   readonly statements: PreparedStatements
-  readonly insertBuffer: InsertBuffer
-  readonly clock: Clock
   /** True when reads have a handle of their own. */
   readonly isReadApart: boolean
   /** Called after each BEGIN. Throws when nothing may be written. */
@@ -79,13 +76,26 @@ const toReader =
     }
   }
 
+/** What runs transactions on the handle, which share one `Transaction`. */
+const createJobs = (
+  { handle, statements, insertBuffer, hold, ...parts }: WriterParts,
+  waiting: QueuedTransaction[],
+) => {
+  const queries = createTransactionQueries({ ...parts, handle, insertBuffer })
+  const open = createSqliteTransaction(handle, () => {
+    hold()
+    queries.begun()
+  })
+  const transaction = createJobTransaction(statements, insertBuffer, queries)
+  const jobs = createSqliteGroupCommit(handle, transaction, insertBuffer, (job) => void waiting.unshift(job))
+  return { open, transaction, jobs }
+}
+
 export const createWriter = (parts: WriterParts): Writer => {
   const { handle, insertBuffer, clock, onGroup } = parts
-  const open = createSqliteTransaction(handle, parts.hold)
-  const transaction = createJobTransaction(parts.statements, insertBuffer)
-  const jobs = createSqliteGroupCommit(handle, transaction, insertBuffer)
-  const counters = { transactions: 0, groups: 0 }
   const waiting: QueuedTransaction[] = []
+  const { open, transaction, jobs } = createJobs(parts, waiting)
+  const counters = { transactions: 0, groups: 0 }
   /** Callbacks for when the insert buffer is flushed, or has failed to be. */
   let readers: Reader[] = []
   let idle: AbortSignal | undefined

@@ -51,6 +51,7 @@ const recording = (creates: Step[][]): AnyPlugin => {
               assertOptimistically: (statement, params) => transaction.assertOptimistically(statement, params),
               get: (statement, params) => transaction.get(statement, params),
               all: (statement, params) => transaction.all(statement, params),
+              longQuery: (statement, params, signal) => transaction.longQuery(statement, params, signal),
               insertDeferred(insert, params, last) {
                 return insertImmediately(this, insert, params, last)
               },

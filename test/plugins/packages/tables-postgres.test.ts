@@ -31,6 +31,7 @@ const transaction: Transaction = {
     throw new Error('the tables have nothing for later')
   },
   all: rowsOf,
+  longQuery: rowsOf,
   get: async <R>(statement: Sql, params: readonly SqlParam[]) => (await rowsOf<R>(statement, params))[0],
   run: async (statement, params) => void (await rowsOf(statement, params)),
   hold: () => undefined,
