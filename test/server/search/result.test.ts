@@ -395,4 +395,30 @@ test('/metadata lists the parameters that are searched', async () => {
   assert.ok(described.searchRevInclude.includes('Observation:subject'))
 })
 
+test('a page link that is longer than a URL may be is followed with its query as a body', async () => {
+  const names = ['Fp', ...Array.from({ length: 20 }, (_, at) => `${at}${'x'.repeat(500)}`)].join(',')
+  const search = async (payload: string) => {
+    const type = 'application/x-www-form-urlencoded'
+    const answer = await server.inject({
+      method: 'POST',
+      url: '/Patient/_search',
+      headers: { 'content-type': type },
+      payload,
+    })
+    assert.is(answer.statusCode, 200, answer.body)
+    return answer.json() as { entry: { resource: { id: string } }[]; link: { relation: string; url: string }[] }
+  }
+  const found: string[] = []
+  let query: string | undefined = `name=${encodeURIComponent(names)}&_count=10`
+  while (query !== undefined) {
+    const { entry, link } = await search(query)
+    found.push(...entry.map(({ resource }) => resource.id))
+    const next: string | undefined = link.find(({ relation }) => relation === 'next')?.url
+    if (next !== undefined) assert.ok(next.length > 8_192)
+    query = next?.slice(next.indexOf('?') + 1)
+  }
+  assert.is(new Set(found).size, 25)
+  assert.is(found.length, 25)
+})
+
 test.run()
