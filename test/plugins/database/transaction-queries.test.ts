@@ -29,7 +29,7 @@ interface Counted {
   readonly notes: number
   readonly words: number
 }
-const MOMENT = 2_000_000 // some tenths of a second
+const MOMENT = 800_000 // two tenths of a second
 const MINUTES = 1_000_000_000
 
 const opened = async (clock: Clock = systemClock) => {
