@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
+import { startSharedProcess } from './support/file-runner.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const RUNNER = [
@@ -26,11 +27,8 @@ const RUNNER = [
 
 const IMPORTS = "import { test } from 'uvu'\nimport * as assert from 'uvu/assert'\n"
 
-/** Runs a tree with these test files, path → text, in a folder of its own: other tests read all files of this one. */
-const runFiles = async (
-  files: Readonly<Record<string, string>>,
-  args: readonly string[] = [],
-): Promise<{ readonly code: unknown; readonly output: string }> => {
+/** Makes a tree with these test files, path → text, in a folder of its own: other tests read all files of this one. */
+const inTree = async <T>(files: Readonly<Record<string, string>>, work: (folder: string) => Promise<T>): Promise<T> => {
   const folder = mkdtempSync(join(tmpdir(), 'refhir-run-test-'))
   try {
     for (const file of RUNNER) cpSync(join(root, file), join(folder, file))
@@ -38,15 +36,25 @@ const runFiles = async (
     mkdirSync(join(folder, 'test/server'))
     for (const [path, text] of Object.entries(files))
       writeFileSync(join(folder, path), `${IMPORTS}${text}\ntest.run()\n`)
-    return await new Promise((resolve) => {
-      execFile(process.execPath, ['test/run.ts', ...args], { cwd: folder }, (error, stdout, stderr) =>
-        resolve({ code: error?.code ?? 0, output: stdout + stderr }),
-      )
-    })
+    return await work(folder)
   } finally {
     rmSync(folder, { recursive: true })
   }
 }
+
+const runFiles = (
+  files: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): Promise<{ readonly code: unknown; readonly output: string }> =>
+  inTree(
+    files,
+    (folder) =>
+      new Promise((resolve) => {
+        execFile(process.execPath, ['test/run.ts', ...args], { cwd: folder }, (error, stdout, stderr) =>
+          resolve({ code: error?.code ?? 0, output: stdout + stderr }),
+        )
+      }),
+  )
 
 const runTests = (assertion: string, ...args: readonly string[]) =>
   runFiles({ 'test/planted.test.ts': `test('a', () => ${assertion})` }, args)
@@ -80,6 +88,7 @@ const onKinds = {
 }
 const planned = async (...args: readonly string[]): Promise<readonly string[]> => {
   const { output } = await runFiles(onKinds, args)
+  assert.not.match(output, /runs again alone/)
   return [...output.matchAll(/^ok {3}test\/server\/(\S+)\.test\.ts on (\w+)/gm)]
     .map(([, name, kind]) => `${name} ${kind}`)
     .sort()
@@ -118,6 +127,61 @@ test('--kinds all runs in memory what could', async () => {
     'plain postgres',
     'plain sqlite',
   ])
+})
+
+const MOST_WORKERS = 6
+// A worker that is left runs one of the others after this one; until that has run, the others keep the other workers.
+const first = `import { writeFileSync } from 'node:fs'
+test('a', () => {
+  assert.is(process.env.TEST_DATABASE, 'postgres')
+  writeFileSync('first', String(process.pid))
+})`
+const other = `import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
+test('a', async () => {
+  assert.is(process.env.TEST_DATABASE, 'sqlite')
+  const isSame = () => existsSync('first') && readFileSync('first', 'utf8') === String(process.pid)
+  if (isSame()) writeFileSync('same', '')
+  for (let waited = 0; waited < 10_000 && !existsSync('same'); waited += 20) await setTimeout(20)
+  assert.ok(existsSync('same'))
+})`
+
+test('files on two kinds of database share a process, and each finds its own', async () => {
+  const others = Array.from({ length: MOST_WORKERS }, (_, at) => [`test/server/other${at}.test.ts`, other])
+  const { code, output } = await runFiles({
+    'test/server/first.test.ts': `// npm test: postgres, which is another kind\n${first}`,
+    ...Object.fromEntries(others),
+  })
+  assert.not.match(output, /runs again alone/)
+  assert.match(output, /\n7 passed, 0 failed\n$/)
+  assert.is(code, 0, output)
+})
+
+const finds = (kind: string | undefined): string => `test('a', () => assert.is(process.env.TEST_DATABASE, ${kind}))`
+
+test('a process runs a file for the kind that was given with it, and takes none for a second kind', async () => {
+  const files = {
+    'test/one.test.ts': finds("'postgres'"),
+    'test/two.test.ts': finds("'sqlite'"),
+    'test/three.test.ts': finds('undefined'),
+  }
+  await inTree(files, async (folder) => {
+    const { TEST_DATABASE: _kind, ...environment } = process.env
+    const shared = startSharedProcess({ root: folder, environment })
+    const one = { file: 'test/one.test.ts', kind: 'postgres' }
+    for (const run of [
+      one,
+      { file: 'test/two.test.ts', kind: 'sqlite' },
+      { file: 'test/three.test.ts', kind: undefined },
+    ]) {
+      assert.ok(shared.accepts(run))
+      const { passed, failed, output } = await shared.run(run)
+      assert.equal([passed, failed], [1, 0], output)
+    }
+    assert.not.ok(shared.accepts({ ...one, kind: 'sqlite' }))
+    assert.ok(shared.accepts({ ...one, file: 'test/four.test.ts' }))
+    assert.is(await shared.end(), undefined)
+  })
 })
 
 test('another word behind --kinds is refused', async () => {

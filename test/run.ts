@@ -7,9 +7,9 @@
  * enough: `// database: sqlite, …` or `// database: sqlite and postgres, …`. `memory` is SQLite without the file, and runs the
  * same code but for what is listed in CONTRIBUTING.md under "Kinds of database in tests". Files that test one of these say
  * `// memory: …`, and run on it with `--kinds each`; with `--kinds all` the others run there, too.
- * Files share processes, but for those that say in a comment why they cannot: `// process: its own, …`. Those that wait for most
- * of their time say for what, `// waits: …`, and run beside two others from the start. One that fails among others is run again
- * alone, and that counts.
+ * Files share processes, whatever their kinds, but for those that say in a comment why they cannot: `// process: its own, …`.
+ * Those that wait for most of their time say for what, `// waits: …`, and run beside two others from the start. One that fails
+ * among others is run again alone, and that counts.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -100,8 +100,8 @@ const report = (outcome: Outcome | undefined): void => {
   if (failed > 0) console.log(output)
 }
 
-// Files of one kind follow each other, so that they find a process that serves them. Those in memory are short, and come
-// last, so that the workers end together.
+// Files on PostgreSQL follow each other, so that few processes start one. Those in memory are short, and come last, so that the
+// workers end together.
 const inOrder = (planned: readonly Planned[]): Planned[] => [
   ...planned.filter(({ isAlone }) => isAlone),
   ...['postgres', undefined, 'sqlite', 'memory'].flatMap((of) =>
@@ -130,8 +130,8 @@ const work = async (take: Take): Promise<void> => {
       report(await runAlone(run, options))
       continue
     }
-    if (current !== undefined && (!current.isUsable || current.kind !== run.kind)) leave()
-    current ??= startSharedProcess(run.kind, options)
+    if (current !== undefined && !current.accepts(run)) leave()
+    current ??= startSharedProcess(options)
     const outcome = await current.run(run)
     if (outcome.failed === 0) {
       report(outcome)

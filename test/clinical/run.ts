@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
   options: { kind: { type: 'string', default: 'sqlite' } },
 })
 const [path] = positionals
-const kind = databaseKinds.find(({ name }) => name === values.kind)
+const kind = databaseKinds().find(({ name }) => name === values.kind)
 if (path === undefined || kind === undefined) {
   console.error('npm run check:clinical -- <folder, .tar, .tar.gz or .tar.zst> [--kind sqlite|memory|postgres]')
   process.exit(2)

@@ -121,16 +121,29 @@ export const postgresKind: DatabaseKind = postgres
 
 const every: readonly DatabaseKind[] = [sqlite, memory, postgres]
 
-/** The kinds a storage test runs on: all, or the one that `TEST_DATABASE` names. */
-export const databaseKinds: readonly DatabaseKind[] = every.filter(
-  ({ name }) => (process.env.TEST_DATABASE ?? name) === name,
-)
+// One process runs files of several kinds, and this module stays loaded: what follows reads `TEST_DATABASE` each time, which
+// the process sets before it loads a file.
 
-/** The kind that tests of the server run on: the one that `TEST_DATABASE` names, else memory. */
-export const chosenKind: DatabaseKind = databaseKinds.length === 1 ? (databaseKinds[0] as DatabaseKind) : memory
+/** The kinds a storage test runs on: all, or the one that `TEST_DATABASE` names. */
+export const databaseKinds = (): readonly DatabaseKind[] =>
+  every.filter(({ name }) => (process.env.TEST_DATABASE ?? name) === name)
+
+const kindOfFile = (): DatabaseKind => {
+  const [first, ...others] = databaseKinds()
+  return first !== undefined && others.length === 0 ? first : memory
+}
+
+/** The kind that tests of the server run on: the one that `TEST_DATABASE` names, else memory. Compare its name, not the object. */
+export const chosenKind: DatabaseKind = {
+  get name() {
+    return kindOfFile().name
+  },
+  fresh: (plugins) => kindOfFile().fresh(plugins),
+  migrated: (plugins) => kindOfFile().migrated(plugins),
+}
 
 /**
  * `db_pool` for tests whose requests come one after the other: each further session on PostgreSQL prepares the statements once
  * more, and each further thread that reads a SQLite file takes as much to start as a hundred requests.
  */
-export const SESSIONS_IN_TURN = chosenKind.name === 'sqlite' ? 1 : 2
+export const sessionsInTurn = (): number => (chosenKind.name === 'sqlite' ? 1 : 2)

@@ -98,11 +98,13 @@ export const runAlone = (run: Run, options: RunnerOptions): Promise<Outcome> =>
     })
   })
 
-/** A process that runs files for one kind of database. */
+/** A process that runs one file after the other, each on its own kind of database. */
 export interface SharedProcess {
-  readonly kind: string | undefined
-  /** False after a failure, whose leftovers must not affect other files, and after MAX_FILES. */
-  readonly isUsable: boolean
+  /**
+   * False after a failure, whose leftovers must not affect other files, after MAX_FILES, and for a file that has run there on
+   * another kind: importing it once more would do nothing.
+   */
+  accepts(run: Run): boolean
   run(run: Run): Promise<Outcome>
   /**
    * Waits for the process to end by itself. Returns a failed outcome when something keeps it open, or it ends with an
@@ -111,13 +113,13 @@ export interface SharedProcess {
   end(): Promise<Outcome | undefined>
 }
 
-export const startSharedProcess = (kind: string | undefined, options: RunnerOptions): SharedProcess => {
+export const startSharedProcess = (options: RunnerOptions): SharedProcess => {
   const child: ChildProcess = spawn(process.execPath, [...FLAGS, TEST_PROCESS], {
     cwd: options.root,
-    env: environmentOf(options, kind),
+    env: environmentOf(options, undefined),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  const files: string[] = []
+  const runs: Run[] = []
   let output = ''
   let hasFailed = false
   let finish: ((endedWell: boolean) => void) | undefined
@@ -136,18 +138,15 @@ export const startSharedProcess = (kind: string | undefined, options: RunnerOpti
   })
 
   return {
-    kind,
-    get isUsable() {
-      return !hasFailed && files.length < MAX_FILES
-    },
+    accepts: ({ file }) => !hasFailed && runs.length < MAX_FILES && runs.every((one) => one.file !== file),
     async run(run) {
       const started = performance.now()
       output = ''
-      files.push(run.file)
+      runs.push(run)
       const late = setTimeout(() => child.kill('SIGKILL'), FILE_MS)
       const endedWell = await new Promise<boolean>((resolve) => {
         finish = resolve
-        child.send(run.file)
+        child.send({ file: run.file, kind: run.kind })
       })
       clearTimeout(late)
       const outcome = outcomeOf(run, output.replace(END_OF_FILE, ''), endedWell, started)
@@ -163,9 +162,10 @@ export const startSharedProcess = (kind: string | undefined, options: RunnerOpti
       clearTimeout(late)
       // A failed file is reported already, and may have left anything open.
       if (code === 0 || hasFailed) return undefined
-      const note = `One of these files left something open, or failed after its tests:\n${files.join('\n')}\n${output}`
+      const files = runs.map(({ file }) => file).join('\n')
+      const note = `One of these files left something open, or failed after its tests:\n${files}\n${output}`
       const ms = performance.now() - started
-      return { file: files.at(-1) as string, kind, passed: 0, failed: 1, output: note, ms, cpu: undefined }
+      return { ...(runs.at(-1) as Run), passed: 0, failed: 1, output: note, ms, cpu: undefined }
     },
   }
 }

@@ -1,9 +1,11 @@
 /**
- * Runs test files one after the other in one process; `test/run.ts` sends their paths. So modules are compiled and
- * PostgreSQL is started once for many files. A character that no test prints marks the end of a file's output.
+ * Runs test files one after the other in one process; `test/run.ts` sends their paths, and the kind of database of each. So
+ * modules are compiled and PostgreSQL is started once for many files. A character that no test prints marks the end of a
+ * file's output.
  */
 import { flushCompileCache } from 'node:module'
 import { pathToFileURL } from 'node:url'
+import type { Run } from './file-runner.ts'
 import { forgetKeptMemory } from './kept-memory.ts'
 import { treeCpu } from './tree-cpu.ts'
 
@@ -18,7 +20,16 @@ uvuState.UVU_INDEX = 0
 let isFirst = true
 let before = 0 // seconds of CPU time until the end of the last file
 
-const run = async (file: string): Promise<void> => {
+const ofRun = process.env.TEST_DATABASE // for files whose kind the runner does not choose
+
+/** What a file and the processes that it starts find in their environment. */
+const setKind = (kind: string | undefined): void => {
+  if (kind === undefined) delete process.env.TEST_DATABASE
+  else process.env.TEST_DATABASE = kind
+}
+
+const run = async ({ file, kind = ofRun }: Run): Promise<void> => {
+  setKind(kind)
   const { exec } = (await import('uvu')) as unknown as { exec(): Promise<void> }
   uvuState.UVU_QUEUE = [[null]]
   await import(pathToFileURL(file).href)
@@ -35,4 +46,4 @@ const run = async (file: string): Promise<void> => {
 }
 
 // A file that cannot be imported rejects without a handler, which ends the process and so reports the failure.
-process.on('message', (file: string) => void run(file))
+process.on('message', (given: Run) => void run(given))

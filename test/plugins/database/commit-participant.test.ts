@@ -54,7 +54,7 @@ const createLines = () => {
   return closing
 }
 
-for (const kind of databaseKinds) {
+for (const kind of databaseKinds()) {
   const test = suite<{ kernel: Kernel; db: Database; remove(): Promise<void> }>(
     `the end of transactions on ${kind.name}`,
   )

@@ -38,7 +38,7 @@ const WAITS = ['2', 'on']
 const isThere = sql('test.is-there', 'SELECT 1 / (count(*) = 1)::int FROM note WHERE id = ?')
 const broken = sql('test.broken', 'SELECT id FROM nowhere')
 
-for (const kind of databaseKinds) {
+for (const kind of databaseKinds()) {
   const test = suite<{ kernel: Kernel; db: Database; remove(): Promise<void> }>(`database on ${kind.name}`)
   test.before.each(async (context) => {
     const { settings, remove } = await kind.fresh()

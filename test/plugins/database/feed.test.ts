@@ -90,7 +90,7 @@ const WAYS: Readonly<Record<string, (transaction: Transaction, id: number) => Pr
   },
 }
 
-for (const kind of databaseKinds) {
+for (const kind of databaseKinds()) {
   const withPlace = async (work: (place: Place) => Promise<void>): Promise<void> => {
     const fresh = await kind.fresh([database, notes])
     const place = await open(fresh.settings)

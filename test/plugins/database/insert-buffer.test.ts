@@ -80,7 +80,7 @@ const rowsIn = (path: string, table: string): number => {
   return n
 }
 
-for (const kind of databaseKinds) {
+for (const kind of databaseKinds()) {
   const test = suite<{ kernel: Kernel; db: Database; remove(): Promise<void> }>(`rows that come later on ${kind.name}`)
   test.before.each(async (context) => {
     const { settings, remove } = await kind.fresh()

@@ -30,7 +30,7 @@ interface Bench {
   pass(seconds: number): Promise<void>
 }
 
-for (const kind of databaseKinds) {
+for (const kind of databaseKinds()) {
   const withBench = async (work: (bench: Bench, more: () => Promise<Bench>) => Promise<void>): Promise<void> => {
     const place = await kind.fresh([writersTogether, jobs])
     const clock = createManualClock()

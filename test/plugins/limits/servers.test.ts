@@ -24,7 +24,7 @@ const partOf = async ({ ask }: Limited): Promise<number> => {
   return Number(/q=(\d+)/.exec(String(headers['ratelimit-policy']))?.[1])
 }
 
-for (const kind of databaseKinds.filter(({ name }) => name !== 'memory')) {
+for (const kind of databaseKinds().filter(({ name }) => name !== 'memory')) {
   const withPlace = async (
     work: (server: () => Promise<Limited>, clock: Passing) => Promise<void>,
     rate_limit: Record<string, unknown> = {},

@@ -59,7 +59,7 @@ const selected = async (source: ConceptSource, filter: ValueSetFilter): Promise<
   }
 }
 
-for (const kind of databaseKinds) {
+for (const kind of databaseKinds()) {
   const test = suite<{ kernel: Kernel; db: Database; remove(): Promise<void> }>(`sources on ${kind.name}`)
   test.before(async (context) => {
     const { settings, remove } = await kind.fresh()

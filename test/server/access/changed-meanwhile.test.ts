@@ -7,7 +7,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import { type AnyPlugin, definePlugin } from '../../../kernel/index.ts'
-import { chosenKind, SESSIONS_IN_TURN } from '../../support/database-kinds.ts'
+import { chosenKind, sessionsInTurn } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
@@ -50,7 +50,7 @@ const patient = (isOpen: boolean) =>
 test.before(async () => {
   server = await serverWith({
     plugins: [plugin, stubDefinitions('all'), ...fhirPlugins, gate],
-    settings: { conformance: { update_as_create: true }, cluster: { db_pool: SESSIONS_IN_TURN } },
+    settings: { conformance: { update_as_create: true }, cluster: { db_pool: sessionsInTurn() } },
   })
   await put({ resourceType: 'Organization', id: 'g', meta: { tag: [OPEN] } })
   await put({ resourceType: 'Practitioner', id: 'd', meta: { tag: [OPEN] } })

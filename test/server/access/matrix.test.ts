@@ -10,7 +10,7 @@ import { definePlugin, type Restriction, type Right } from '../../../kernel/inde
 import database from '../../../plugins/database/index.ts'
 import terminology from '../../../plugins/terminology/index.ts'
 import validation from '../../../plugins/validation/index.ts'
-import { SESSIONS_IN_TURN } from '../../support/database-kinds.ts'
+import { sessionsInTurn } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
@@ -64,7 +64,7 @@ test.before(async () => {
     plugins: [database, stubDefinitions('all'), gate, validation, terminology, ...fhirPlugins],
     settings: {
       conformance: { update_as_create: true, validation: 'structure' },
-      cluster: { db_pool: SESSIONS_IN_TURN },
+      cluster: { db_pool: sessionsInTurn() },
     },
   })
   for (const versions of VERSIONS) {

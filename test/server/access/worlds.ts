@@ -7,7 +7,7 @@ import { definePlugin, type Restriction } from '../../../kernel/index.ts'
 import database from '../../../plugins/database/index.ts'
 import references from '../../../plugins/references/index.ts'
 import validation from '../../../plugins/validation/index.ts'
-import { SESSIONS_IN_TURN } from '../../support/database-kinds.ts'
+import { sessionsInTurn } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
 import { stubDefinitions } from '../../support/stub-definitions.ts'
@@ -145,7 +145,7 @@ export const openWorlds = async (updateAsCreate = true): Promise<Worlds> => {
       settings: {
         server: { public_url: 'http://localhost:80' },
         conformance: { update_as_create: updateAsCreate },
-        cluster: { db_pool: SESSIONS_IN_TURN },
+        cluster: { db_pool: sessionsInTurn() },
       },
     })
     const ask = toAsk(server)

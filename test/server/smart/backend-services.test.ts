@@ -32,15 +32,15 @@ const sharedOn = (kind: DatabaseKind) =>
       await fresh.remove()
     },
   )
-const shared = new Map(databaseKinds.map((kind) => [kind, sharedOn(kind)]))
+const shared = new Map(databaseKinds().map((kind) => [kind.name, sharedOn(kind)]))
 /** Tests that need no settings of their own share a server of each kind. */
-const serverOn = async (kind = chosenKind): Promise<TestServer> => {
-  const opened = await shared.get(kind)?.()
-  if (opened === undefined) throw new Error(`this file does not run on ${kind.name}`)
+const serverOn = async ({ name } = chosenKind): Promise<TestServer> => {
+  const opened = await shared.get(name)?.()
+  if (opened === undefined) throw new Error(`this file does not run on ${name}`)
   return opened.server
 }
 
-for (const kind of databaseKinds)
+for (const kind of databaseKinds())
   test(`a service gets a token for five minutes and reads with it, on ${kind.name}`, async () => {
     const server = await serverOn(kind)
     for (const alg of ['RS384', 'ES384'] as const) {
@@ -58,7 +58,7 @@ for (const kind of databaseKinds)
     }
   })
 
-for (const kind of databaseKinds)
+for (const kind of databaseKinds())
   test(`of many uses of one assertion at once one is good, on ${kind.name}`, async () => {
     const server = await serverOn(kind)
     const service = await registerService(server)
@@ -73,7 +73,7 @@ for (const kind of databaseKinds)
     }
   })
 
-for (const kind of databaseKinds.filter(({ name }) => name !== 'memory'))
+for (const kind of databaseKinds().filter(({ name }) => name !== 'memory'))
   test(`an assertion that was used stays used after a restart and on another server, on ${kind.name}`, async () => {
     const fresh = await freshForSmart(kind)
     let server = await smartServer({ settings: fresh.settings, together: true })

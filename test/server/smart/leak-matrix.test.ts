@@ -5,7 +5,7 @@
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
 import database from '../../../plugins/database/index.ts'
-import { SESSIONS_IN_TURN } from '../../support/database-kinds.ts'
+import { sessionsInTurn } from '../../support/database-kinds.ts'
 import { fhirPlugins } from '../../support/fhir-plugins.ts'
 import { scopedCallers, tokenHeaders } from '../../support/scoped-callers.ts'
 import { serverWith, type TestServer } from '../../support/server-with.ts'
@@ -41,7 +41,7 @@ const ask = (token: LeakToken, method: string, url: string, body?: Json, more: R
 test.before(async () => {
   server = await serverWith({
     plugins: [database, stubDefinitions([...TYPES, ...ELEMENTS, 'Bundle'], PARAMETERS), scopedCallers, ...fhirPlugins],
-    settings: { conformance: { update_as_create: true }, cluster: { db_pool: SESSIONS_IN_TURN } },
+    settings: { conformance: { update_as_create: true }, cluster: { db_pool: sessionsInTurn() } },
   })
   for (const at of [0, 1] as const) {
     const entry = STORED.map(({ type, id, versions }) => ({

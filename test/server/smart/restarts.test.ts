@@ -22,7 +22,7 @@ import { type BrowserPage, createTestBrowser } from '../../support/test-browser.
 import { until } from '../../support/until.ts'
 
 const SCOPE = 'openid launch/patient patient/*.rs offline_access'
-const [kind] = databaseKinds
+const [kind] = databaseKinds()
 
 let fresh: FreshDatabase
 let process: ClinicProcess
