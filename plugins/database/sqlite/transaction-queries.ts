@@ -53,8 +53,9 @@ export const createTransactionQueries = (parts: TransactionQueriesParts): Transa
   let isClean = false
   let isLong = false
   let wantsToBeLong = false
-  /** Milliseconds that are left to the transaction. */
-  let left = { inThread: IN_THREAD_MS, onMainThread: ON_MAIN_THREAD_MS }
+  // Milliseconds that are left to the transaction.
+  let leftInThread = IN_THREAD_MS
+  let leftOnMainThread = ON_MAIN_THREAD_MS
   /** When the query on the main thread has to end. */
   let end = Number.POSITIVE_INFINITY
 
@@ -65,13 +66,13 @@ export const createTransactionQueries = (parts: TransactionQueriesParts): Transa
 
   const inThread = async <R>(readers: ReadWorkers, { statement, params, signal }: TransactionQuery): Promise<R[]> => {
     const started = clock.monotonic()
-    const late = clock.deadline(Math.max(0, left.inThread))
+    const late = clock.deadline(Math.max(0, leftInThread))
     try {
       return await readers.all<R>(statement, params, signal === undefined ? late : AbortSignal.any([signal, late]))
     } catch (error) {
       throw late.aborted && signal?.aborted !== true ? TransactionQueriesTooLong().with({ cause: error }) : error
     } finally {
-      left.inThread -= clock.monotonic() - started
+      leftInThread -= clock.monotonic() - started
     }
   }
   const onMainThread = async <R>(
@@ -79,13 +80,13 @@ export const createTransactionQueries = (parts: TransactionQueriesParts): Transa
     prepare: (statement: Sql) => BetterSqlite.Statement,
   ): Promise<R[]> => {
     const started = clock.monotonic()
-    end = started + left.onMainThread
+    end = started + leftOnMainThread
     let rows: R[]
     try {
       rows = prepare(statement).all(...params) as R[]
     } finally {
       end = Number.POSITIVE_INFINITY
-      left.onMainThread -= clock.monotonic() - started
+      leftOnMainThread -= clock.monotonic() - started
     }
     if (clock.monotonic() - started >= TURN_MS) await new Promise(setImmediate)
     if (signal?.aborted) throw QueryCancelled()
@@ -101,7 +102,8 @@ export const createTransactionQueries = (parts: TransactionQueriesParts): Transa
     start(long) {
       isLong = long
       wantsToBeLong = false
-      left = { inThread: IN_THREAD_MS, onMainThread: ON_MAIN_THREAD_MS }
+      leftInThread = IN_THREAD_MS
+      leftOnMainThread = ON_MAIN_THREAD_MS
     },
     get wantsToBeLong() {
       return wantsToBeLong

@@ -1,4 +1,5 @@
 // database: sqlite, because what is kept in memory does not depend on the database
+// process: its own, because V8 allocates in the old generation what earlier files have kept for long
 /** An event that waits to be written keeps what it tells of, and not the request with its answer and its buffers. */
 import { test } from 'uvu'
 import * as assert from 'uvu/assert'
