@@ -4,7 +4,8 @@
  */
 import type BetterSqlite from 'better-sqlite3'
 import type { BeforeCommitWork } from '../before-commit-work.ts'
-import type { MaybePromise, Transaction } from '../contract.ts'
+import { chain, type MaybePromise, type Transaction } from '../contract.ts'
+import { QueryCancelled } from '../errors.ts'
 import type { Publication } from '../feed/publication.ts'
 import { fromSqlite } from './failure.ts'
 import type { GroupTransaction } from './group-transaction.ts'
@@ -42,9 +43,13 @@ export const createSqliteGroupCommit = (
 
   const runWork = (job: QueuedTransaction): MaybePromise<unknown> => {
     transaction.start(job.isLong)
-    return job.work(transaction)
+    return chain(job.work(transaction), (value) => {
+      // The work may have gone on without what its query would have found.
+      if (transaction.wantsToBeLong) throw QueryCancelled()
+      return value
+    })
   }
-  /** The job runs again as the first one of a COMMIT, if it has to. */
+  /** Puts the job back if it has to run again as the first one of a COMMIT; returns false if not. */
   const isPutBack = (job: QueuedTransaction): boolean => {
     if (transaction.wantsToBeLong) putBack({ ...job, isLong: true, readsMayWait: false })
     return transaction.wantsToBeLong

@@ -124,6 +124,23 @@ test('it holds up no other work behind changes of others that share its COMMIT, 
   await close()
 })
 
+test('it runs again, too, where the work would go on without the answer', async () => {
+  const { db, close } = await opened()
+  const before = db.transact((transaction) => transaction.run(insert, [1]))
+  const counted = db.transact(async (transaction) => {
+    const rows = await transaction.longQuery<Counted>(countSlowly, [1]).catch(() => undefined)
+    await transaction.run(insert, [2])
+    return rows
+  })
+  const behind = db.transact((transaction) => transaction.run(insert, [3]))
+  const [row] = (await counted) ?? []
+  assert.is(row?.notes, 1)
+  await Promise.all([before, behind])
+  const [now] = await db.longQuery<Counted>(countSlowly, [1])
+  assert.is(now?.notes, 3)
+  await close()
+})
+
 test('a query behind changes of its own transaction sees them', async () => {
   const { db, close } = await opened()
   const [row] = await db.transact(async (transaction) => {
