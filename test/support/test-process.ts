@@ -22,7 +22,7 @@ let before = 0 // seconds of CPU time until the end of the last file
 
 const ofRun = process.env.TEST_DATABASE // for files whose kind the runner does not choose
 
-/** What a file and the processes that it starts find in their environment. */
+/** Sets the variable that a file, and the processes that it starts, find in their environment. */
 const setKind = (kind: string | undefined): void => {
   if (kind === undefined) delete process.env.TEST_DATABASE
   else process.env.TEST_DATABASE = kind

@@ -63,6 +63,12 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number, 
   const waiting: Job[] = []
   let closed = false
 
+  /** Other threads may take the places of late ones, which end when their statements do; there are at most twice `size`. */
+  const mostThreads = (): number => {
+    let late = 0
+    for (const { isLate } of threads) if (isLate) late += 1
+    return size + Math.min(late, size)
+  }
   const settle = (thread: Thread, { rows, error }: ReadWorkerResult): void => {
     const { job, worker } = thread
     if (thread.cancelled !== undefined) Atomics.store(thread.flag, 0, 0)
@@ -75,7 +81,7 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number, 
       if (error === undefined) job.resolve((rows ?? []).map((row) => toOwnBytes(row as Record<string, unknown>)))
       else job.reject(Object.assign(new Error(error.message), { code: error.code }))
     }
-    if (threads.size > size) {
+    if (threads.size > mostThreads()) {
       threads.delete(thread)
       void worker.terminate()
     }
@@ -121,12 +127,8 @@ export const createReadWorkers = (path: string, size: number, cacheKib: number, 
     clock.deadline(LATE_MS).addEventListener('abort', replace, { once: true })
   }
   const free = (): Thread | undefined => {
-    let late = 0
-    for (const thread of threads)
-      if (thread.isLate) late += 1
-      else if (thread.job === undefined && thread.cancelled === undefined) return thread
-    // As many again may take the place of late ones, which end at their own pace.
-    return threads.size < size + Math.min(late, size) ? spawn() : undefined
+    for (const thread of threads) if (thread.job === undefined && thread.cancelled === undefined) return thread
+    return threads.size < mostThreads() ? spawn() : undefined
   }
   const run = (thread: Thread, job: Job): void => {
     thread.job = job

@@ -76,7 +76,7 @@ const toReader =
     }
   }
 
-/** What runs transactions on the handle, which share one `Transaction`. */
+/** Makes what runs transactions on the handle, one after the other. They get the same `Transaction` object. */
 const createJobs = (
   { handle, statements, insertBuffer, hold, ...parts }: WriterParts,
   waiting: QueuedTransaction[],

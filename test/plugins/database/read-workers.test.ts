@@ -86,6 +86,11 @@ test('a cancelled query is answered at once, and the next one gets its thread', 
 
 test('a query whose statement cannot be cancelled holds up no other for longer than a moment', async () => {
   const clock = createManualClock()
+  let made = 0
+  const count = (): void => {
+    made += 1
+  }
+  process.on('worker', count)
   const workers = createReadWorkers(path, 1, 2_048, clock)
   const controller = new AbortController()
   const first = cancelledKey(workers.all(unmarked, [], controller.signal))
@@ -95,6 +100,9 @@ test('a query whose statement cannot be cancelled holds up no other for longer t
   assert.equal(workers.status, { size: 1, busy: 1, waiting: 1 })
   await clock.advance(100)
   assert.is((await next).length, 3)
+  for (let n = 0; n < 3; n += 1) assert.is((await workers.all(short, [])).length, 3)
+  process.off('worker', count)
+  assert.is(made, 2, 'one more thread, which is used again')
   await workers.close()
 })
 

@@ -132,8 +132,8 @@ for (const query of ['name:contains=a', '_filter=name co "a"'])
           request: { method: 'POST', url: 'Patient' },
         },
       ])
-    const told = await plansOf(`gender=male&${query}&_summary=count`, 'Patient')
-    assert.match(told, /SEARCH x USING INDEX ix_str_rid \(rid=\?\)/)
+    const plans = await plansOf(`gender=male&${query}&_summary=count`, 'Patient')
+    assert.match(plans, /SEARCH x USING INDEX ix_str_rid \(rid=\?\)/)
   })
 
 /** Of each Observation, by id: what it is sorted by. */
